@@ -1,0 +1,9 @@
+/* The commands of this room, for main.c's table. */
+#ifndef IOREEL_CAPTURE_COMMANDS_H
+#define IOREEL_CAPTURE_COMMANDS_H
+
+#include "common/command.h"
+
+extern const struct command cmd_capture;
+
+#endif
