@@ -1,0 +1,72 @@
+# What scenarios use inside the guest, beside checks.sh: devices by name, the kernel's own counts,
+# loads, captures. A scenario's guest() runs in its own folder of results.
+. /lab/checks.sh
+
+# tell WORD...: one line to lab.sh, which acts on it: begin, end, qmp JSON, cut.
+tell() { echo "$*" >&9; }
+
+# node NAME: the block device (nvme0n1, sdb, …) of one of the lab's devices, by its PCI address.
+node() {
+    local device slot= path
+    for device in $lab_slots results=1e; do
+        [ "${device%=*}" = "$1" ] && slot=${device#*=}
+    done
+    [ -n "$slot" ] || return 1
+    for path in /sys/block/*; do
+        case $(readlink "$path") in
+            */0000:00:$slot.0/*)
+                echo "${path##*/}"
+                return
+                ;;
+        esac
+    done
+    return 1
+}
+node_is_there() { node "$1" >/dev/null; }
+
+# completed NODE: requests that the kernel counted as completed: reads, writes, discards, flushes.
+completed() { awk '{ print $1 + $5 + $12 + $16 }' "/sys/block/$1/stat"; }
+
+# quiet NODE: true when nothing is in flight.
+quiet() { [ "$(awk '{ print $9 }' "/sys/block/$1/stat")" = 0 ]; }
+
+# load NODE SECONDS [FIO OPTION...]: the mixed job of several scenarios, to fio.json; its own errors
+# are a failure.
+load() {
+    local device=$1 seconds=$2
+    shift 2
+    fio --name=mixed --filename="/dev/$device" --direct=1 --ioengine=libaio --iodepth=16 \
+        --rw=randrw --rwmixread=70 --bssplit=4k/50:8k/30:64k/20 --fsync=64 --size=192m \
+        --time_based --runtime="$seconds" --randseed=7 --group_reporting --thread \
+        --output-format=json --output="fio-$device.json" "$@" || fail "fio on $device: exit $?"
+}
+
+# with_capture NAME NODES COMMAND...: captures the devices (separated by spaces) into NAME.reel while the
+# command runs. The capture's JSON is NAME.json; $capture_exit its exit code.
+with_capture() {
+    local name=$1 nodes=$2 device arguments=() pid
+    shift 2
+    for device in $nodes; do
+        arguments+=(-d "/dev/$device")
+    done
+    ioreel capture "${arguments[@]}" -o "$name.reel" --json ${capture_options:-} \
+        >"$name.json" 2>"$name.talk" &
+    pid=$!
+    if ! wait_for 30 "the capture $name" capture_is_on "$name" "$pid"; then
+        cat "$name.talk"
+    fi
+    "$@"
+    kill -INT "$pid"
+    wait "$pid"
+    capture_exit=$?
+    [ ! -s "$name.talk" ] || sed "s/^/$name: /" "$name.talk"
+}
+
+# capture_is_on NAME PID: the trace's header is written once the programs are attached. A capture
+# that has ended counts too, so that nothing waits for it.
+capture_is_on() { [ -s "$1.reel" ] || ! kill -0 "$2" 2>/dev/null; }
+
+# lose_record IN OUT: for LAB_BREAK: the trace without one of its records.
+lose_record() {
+    ioreel cat "$1" --csv | sed 100d >"$2.csv" && ioreel import "$2.csv" -o "$2" --overwrite-output
+}
