@@ -181,7 +181,7 @@ write_initrd() {
     fi
     cp "$lab_source/guest_init.sh" "$root/init"
     chmod +x "$root/init"
-    cp -r "$lab_source/scenarios" "$lab_source/guest_lib.sh" "$lab_source/checks.sh" "$root/lab/"
+    cp -r "$lab_source/scenarios" "$lab_source/guest_lib.sh" "$lab_source/checks.sh" "$lab_source/captures.sh" "$root/lab/"
     cp "$3" "$root/lab/jobs"
     (cd "$root" && find . | cpio -o -H newc --quiet | cat "$lab_build/base-$1.cpio" -) >"$2" || return
     rm -rf "$root"

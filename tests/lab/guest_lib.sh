@@ -41,32 +41,36 @@ load() {
         --output-format=json --output="fio-$device.json" "$@" || fail "fio on $device: exit $?"
 }
 
-# with_capture NAME NODES COMMAND...: captures the devices (separated by spaces) into NAME.reel while the
-# command runs. The capture's JSON is NAME.json; $capture_exit its exit code.
+# with_capture NAME NODES COMMAND...: captures the devices (separated by spaces) into NAME.reel while
+# the command runs. The accounting is NAME.json, the capture's exit code $capture_exit. The capture is
+# on once the command that it was given has begun, and it ends by Ctrl-C, as with a user.
 with_capture() {
     local name=$1 nodes=$2 device arguments=() pid
     shift 2
     for device in $nodes; do
         arguments+=(-d "/dev/$device")
     done
+    # shellcheck disable=SC2086
     ioreel capture "${arguments[@]}" -o "$name.reel" --json ${capture_options:-} \
-        >"$name.json" 2>"$name.talk" &
+        -- bash -c 'echo $$ >"$0.on"; exec sleep 1000' "$name" >"$name.json" 2>"$name.talk" &
     pid=$!
-    if ! wait_for 30 "the capture $name" capture_is_on "$name" "$pid"; then
-        cat "$name.talk"
-    fi
+    wait_for 30 "the capture $name" capture_is_on "$name" "$pid" || cat "$name.talk"
     "$@"
     kill -INT "$pid"
     wait "$pid"
     capture_exit=$?
-    [ ! -s "$name.talk" ] || sed "s/^/$name: /" "$name.talk"
+    kill "$(cat "$name.on")" 2>/dev/null
+    rm -f "$name.on"
+    sed "s/^/$name: /" "$name.talk"
 }
 
-# capture_is_on NAME PID: the trace's header is written once the programs are attached. A capture
-# that has ended counts too, so that nothing waits for it.
-capture_is_on() { [ -s "$1.reel" ] || ! kill -0 "$2" 2>/dev/null; }
+capture_is_on() { [ -s "$1.on" ] || ! kill -0 "$2" 2>/dev/null; }
 
-# lose_record IN OUT: for LAB_BREAK: the trace without one of its records.
-lose_record() {
-    ioreel cat "$1" --csv | sed 100d >"$2.csv" && ioreel import "$2.csv" -o "$2" --overwrite-output
+# count_records FILE: the trace's records, passthrough commands (an inquiry, a health check) apart: the
+# kernel keeps those out of its statistics. "REQUESTS PASSTHROUGH"
+count_records() {
+    ioreel cat "$1" --csv | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["flags"] ~ /passthrough/ { passthrough++; next }
+        { requests++ }
+        END { print requests + 0, passthrough + 0 }'
 }

@@ -151,7 +151,7 @@ report() {
         for log in "$folder"/guest.log "$folder"/*/guest.log "$folder"/host.log; do
             [ -s "$log" ] || continue
             if [ $word = FAILED ]; then
-                sed "s|^|    ${log#"$folder/"}: |" "$log"
+                grep -v '^ok: ' "$log" | sed "s|^|    ${log#"$folder/"}: |"
             else
                 tail -n 1 "$log" | sed "s|^|    ${log#"$folder/"}: |"
             fi

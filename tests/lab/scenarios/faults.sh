@@ -1,0 +1,121 @@
+# Devices that fail, stall, and vanish: errors are counted with their status, traces stay valid.
+# lab: devices=pull-lsi pull-nvme
+# lab: limit=240
+
+debug=/sys/bus/pseudo/drivers/scsi_debug
+
+# faulty_disk: scsi_debug's disk.
+faulty_disk() {
+    local path
+    for path in /sys/block/*; do
+        grep -qs scsi_debug "$path/device/model" && echo "${path##*/}"
+    done
+}
+
+# read_through NAME COUNT: sequential 4 KiB reads that go on past errors, to NAME.fio.
+read_through() {
+    fio --name="$1" --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth="${3:-4}" --rw=read \
+        --bs=4k --size=$(($2 * 4096)) --thread --continue_on_error=all \
+        --output-format=json --output="$1.fio" 2>/dev/null || true
+}
+
+# records_of FILE CONDITION: how many records meet an awk condition on the columns, by name.
+records_of() {
+    ioreel cat --csv "$1" | awk -F, -v n=0 "
+        NR == 1 { for (i = 1; i <= NF; i++) at[\$i] = i; next }
+        { status = \$at[\"status\"]; latency = \$at[\"latency_ns\"]; flags = \$at[\"flags\"] }
+        flags !~ /passthrough/ && ($2) { n++ }
+        END { print n }"
+}
+
+# fault NAME COUNT OPTS EVERY_NTH: reads COUNT blocks while the disk misbehaves, captured, and checks
+# the accounting against the kernel's.
+fault() {
+    local before after name=$1
+    settle "$disk"
+    echo "$4" >$debug/every_nth
+    echo "$3" >$debug/opts
+    before=$(completed "$disk")
+    with_capture "$name" "$disk" read_through "$name" "$2" "${5:-4}"
+    echo 0 >$debug/opts
+    echo 0 >$debug/every_nth
+    settle "$disk"
+    after=$(completed "$disk")
+    check_exit "$name: the capture" "$capture_exit" 0
+    check "$name: the trace is complete" "$(ioreel info --json "$name.reel" | jq .complete)" true
+    check "$name: captured + lost = completed" \
+        "$(($(records_of "$name.reel" 1) + $(jq .lost "$name.json")))" "$((after - before))"
+    check "$name: every read is there" "$(records_of "$name.reel" 1)" "$2"
+}
+
+scsi_faults() {
+    local failed
+    modprobe scsi_debug dev_size_mb=16 ndelay=100000 max_queue=32 medium_error_start=2048 \
+        medium_error_count=64 || fail "scsi_debug does not load"
+    wait_for 20 "scsi_debug's disk" faulty_disk_is_there
+    disk=$(faulty_disk)
+    echo none >"/sys/block/$disk/queue/scheduler"
+    echo 2 >"/sys/block/$disk/device/timeout"
+
+    # Sectors 2048 to 2111 are bad: 8 of the 4 KiB reads.
+    fault medium 512 2 0
+    failed=$(records_of medium.reel "status != 0 && status != \"\"")
+    [ "$LAB_BREAK" != hide-error ] || failed=$((failed - 1))
+    check "medium: errors in the trace" "$failed" 8
+    check "medium: errors that fio saw" "$(jq .jobs[0].total_err medium.fio)" 8
+    check "medium: their status is ENODATA, the block layer's word for it" \
+        "$(records_of medium.reel "status == 61")" 8
+
+    echo 5000000 >$debug/ndelay
+    fault delays 64 0 0
+    check "delays: no read took less than the disk's 5 ms" \
+        "$(records_of delays.reel "latency < 5000000")" 0
+    echo 100000 >$debug/ndelay
+
+    # Every 50th command is swallowed: it times out after 2 s, is aborted and tried again.
+    fault timeouts 60 4 50 1
+    check_true "timeouts: at least one read took the 2 s of its timeout" \
+        "$(records_of timeouts.reel "latency >= 2000000000") >= 1"
+    check "timeouts: none failed" "$(records_of timeouts.reel "status > 0")" 0
+
+    # Every 20th command is aborted at once and tried again.
+    fault aborts 60 0x8000 20 1
+    check "aborts: none failed" "$(records_of aborts.reel "status > 0")" 0
+
+    # Every 10th command meets a busy host and is given back.
+    fault busy 60 0x4000 10
+    check "busy: none failed" "$(records_of busy.reel "status > 0")" 0
+}
+faulty_disk_is_there() { [ -n "$(faulty_disk)" ]; }
+
+# pulled DEVICE: reads while QEMU takes the disk away.
+pulled() {
+    local device=$1
+    disk=$(node "$device")
+    with_capture "$device" "$disk" pull_during_load "$device"
+    check_exit "$device: the capture" "$capture_exit" 0 3
+    check "$device: the trace is complete" "$(ioreel info --json "$device.reel" | jq .complete)" true
+    check "$device: records + lost = issued" \
+        "$(jq '.records + .lost' "$device.json")" "$(jq .issued "$device.json")"
+    check_true "$device: reads before the disk went" "$(records_of "$device.reel" "status == 0") > 0"
+    echo "$device: $(jq -c '{issued, records, lost, open, before_attach}' "$device.json")," \
+        "$(records_of "$device.reel" "status > 0") with an error"
+}
+
+pull_during_load() {
+    local pid
+    fio --name=pulled --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=8 --rw=randread \
+        --bs=4k --time_based --runtime=60 --size=64m --thread --output=/dev/null >/dev/null 2>&1 &
+    pid=$!
+    sleep 1.5
+    tell qmp "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"$1\"}}"
+    wait_for 60 "$1: the end of the load on the vanished disk" gone "$pid"
+}
+gone() { ! kill -0 "$1" 2>/dev/null; }
+
+guest() {
+    . /lab/captures.sh
+    scsi_faults
+    pulled pull-lsi
+    pulled pull-nvme
+}
