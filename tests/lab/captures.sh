@@ -1,9 +1,6 @@
 # What the scenarios capture and kernels share: a mixed load on a controller, and the accounting of the
 # capture against the kernel's own. Runs in the guest.
 
-# settle NODE: nothing is in flight, nothing cached is left to write.
-settle() { wait_for 20 "$1: requests in flight end" quiet "$1"; }
-
 mixed_load() { # NODE SECONDS
     load "$1" "$2"
     # Discards and cache flushes beside the reads and writes.

@@ -30,6 +30,9 @@ completed() { awk '{ print $1 + $5 + $12 + $16 }' "/sys/block/$1/stat"; }
 # quiet NODE: true when nothing is in flight.
 quiet() { [ "$(awk '{ print $9 }' "/sys/block/$1/stat")" = 0 ]; }
 
+# settle NODE: nothing is in flight, nothing cached is left to write.
+settle() { wait_for 20 "$1: requests in flight end" quiet "$1"; }
+
 # load NODE SECONDS [FIO OPTION...]: the mixed job of several scenarios, to fio.json; its own errors
 # are a failure.
 load() {

@@ -17,6 +17,7 @@ lab_source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 lab_root=$(cd "$lab_source/../.." && pwd)
 lab_build=${LAB_BUILD:-$lab_root/build/lab}
 lab_program=${IOREEL:-$lab_root/build/release/ioreel}
+export LAB_BREAK=${LAB_BREAK:-}
 default_kernel=6.1
 boot_limit=120
 # shellcheck source=guest_build.sh
@@ -58,7 +59,7 @@ write_jobs() {
     {
         printf 'lab_kernel=%q\nlab_slots=%q\nlab_modules=%q\nlab_jobs=%q\nlab_shell=%q\n' \
             "$2" "$slots" "$guest_boot_modules" "$3" "${4:-}"
-        printf 'export LAB_BREAK=%q\n' "${LAB_BREAK:-}"
+        printf 'export LAB_BREAK=%q\n' "$LAB_BREAK"
     } >"$1"
 }
 

@@ -7,7 +7,10 @@ first_boot() {
     device=$(node virtio-blk)
     modprobe ext4
     mke2fs -q -t ext4 "/dev/$(node keep)" || fail "mke2fs: exit $?"
-    mount -t ext4 "/dev/$(node keep)" /mnt || fail "mount: exit $?"
+    mount -t ext4 -o commit=1 "/dev/$(node keep)" /mnt || fail "mount: exit $?"
+    # Written back all the time, so that the cut falls anywhere and not where the sync was.
+    echo 20 >/proc/sys/vm/dirty_writeback_centisecs
+    echo 20 >/proc/sys/vm/dirty_expire_centisecs
     load "$device" 30 >/dev/null 2>&1 &
     ioreel capture -d "/dev/$device" -o /mnt/cut.reel >/dev/null 2>&1 &
     sleep 4
