@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/commands.h"
 #include "common/command.h"
 #include "common/interrupt.h"
 #include "common/log.h"
@@ -10,6 +11,8 @@
 static const struct command *const commands[] = {
     &cmd_info,
     &cmd_cat,
+    &cmd_stat,
+    &cmd_compare,
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
