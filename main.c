@@ -2,12 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capture/commands.h"
 #include "common/command.h"
 #include "common/interrupt.h"
 #include "common/log.h"
 #include "traces/commands.h"
 
 static const struct command *const commands[] = {
+    &cmd_capture,
     &cmd_info,
     &cmd_cat,
 };
