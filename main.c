@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "analysis/commands.h"
+#include "capture/commands.h"
 #include "common/command.h"
 #include "common/interrupt.h"
 #include "common/log.h"
 #include "traces/commands.h"
 
 static const struct command *const commands[] = {
+    &cmd_capture,
     &cmd_info,
     &cmd_cat,
     &cmd_stat,
