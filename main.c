@@ -2,8 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/commands.h"
-#include "capture/commands.h"
 #include "common/command.h"
 #include "common/interrupt.h"
 #include "common/log.h"
@@ -11,7 +9,9 @@
 #include "traces/commands.h"
 
 static const struct command *const commands[] = {
-    &cmd_capture, &cmd_import, &cmd_info, &cmd_cat, &cmd_stat, &cmd_replay, &cmd_compare,
+    &cmd_info,
+    &cmd_cat,
+    &cmd_replay,
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
