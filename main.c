@@ -7,6 +7,7 @@
 #include "common/command.h"
 #include "common/interrupt.h"
 #include "common/log.h"
+#include "replay/commands.h"
 #include "traces/commands.h"
 
 static const struct command *const commands[] = {
@@ -14,6 +15,7 @@ static const struct command *const commands[] = {
     &cmd_info,
     &cmd_cat,
     &cmd_stat,
+    &cmd_replay,
     &cmd_compare,
 };
 
