@@ -9,6 +9,7 @@
 #include "traces/commands.h"
 
 static const struct command *const commands[] = {
+    &cmd_import,
     &cmd_info,
     &cmd_cat,
     &cmd_stat,
