@@ -11,7 +11,13 @@
 #include "traces/commands.h"
 
 static const struct command *const commands[] = {
-    &cmd_capture, &cmd_import, &cmd_info, &cmd_cat, &cmd_stat, &cmd_replay, &cmd_compare,
+    &cmd_capture,
+    &cmd_import,
+    &cmd_info,
+    &cmd_cat,
+    &cmd_stat,
+    &cmd_replay,
+    &cmd_compare,
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

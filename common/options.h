@@ -19,7 +19,8 @@ enum option_kind {
     OPTION_TIME,    /* uint64_t ns: 100us 10ms 1s 5m; bare is seconds */
     OPTION_COUNT,   /* uint64_t: 128, 1k, 2M */
     OPTION_REAL,    /* double */
-    OPTION_NUMBERS, /* struct option_numbers: 1,2,4..64 (doubling) or 1..8 (with one bound: doubling) */
+    OPTION_NUMBERS, /* struct option_numbers: 1,2,4..64 (doubling) or 1..8 (with one bound:
+                       doubling) */
 };
 
 #define OPTION_LIST_MAX 256

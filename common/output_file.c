@@ -11,8 +11,9 @@ int output_file_open(const char *path, bool overwrite, struct error *err)
 {
     if (strcmp(path, "-") == 0) {
         if (isatty(STDOUT_FILENO))
-            return error_set(err, EINVAL, "-o -: a trace is not written to a terminal; "
-                                          "redirect stdout or name a file");
+            return error_set(err, EINVAL,
+                             "-o -: a trace is not written to a terminal; "
+                             "redirect stdout or name a file");
         int fd = dup(STDOUT_FILENO);
         return fd < 0 ? error_errno(err, errno, "stdout") : fd;
     }

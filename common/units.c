@@ -16,13 +16,14 @@ struct suffix {
 };
 
 static const struct suffix size_suffixes[] = {
-    {"", 1},     {"b", 1},     {"k", KIB},   {"kb", KIB},  {"kib", KIB}, {"m", MIB},   {"mb", MIB},
-    {"mib", MIB}, {"g", GIB},   {"gb", GIB},  {"gib", GIB}, {"t", TIB},   {"tb", TIB},  {"tib", TIB},
+    {"", 1},      {"b", 1},   {"k", KIB},  {"kb", KIB},  {"kib", KIB}, {"m", MIB},  {"mb", MIB},
+    {"mib", MIB}, {"g", GIB}, {"gb", GIB}, {"gib", GIB}, {"t", TIB},   {"tb", TIB}, {"tib", TIB},
 };
 
 static const struct suffix time_suffixes[] = {
-    {"", NS_PER_S},   {"ns", 1},        {"us", NS_PER_US},      {"ms", NS_PER_MS},
-    {"s", NS_PER_S},  {"m", 60.0 * NS_PER_S}, {"h", 3600.0 * NS_PER_S},
+    {"", NS_PER_S},           {"ns", 1},       {"us", NS_PER_US},
+    {"ms", NS_PER_MS},        {"s", NS_PER_S}, {"m", 60.0 * NS_PER_S},
+    {"h", 3600.0 * NS_PER_S},
 };
 
 static const struct suffix count_suffixes[] = {{"", 1}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}};
@@ -115,8 +116,11 @@ char *units_format_size(uint64_t bytes, char out[UNITS_TEXT])
         unit++;
     }
     bool whole = value == floor(value);
-    snprintf(out, UNITS_TEXT, whole ? "%.0f %s" : value < 10 ? "%.2f %s" : "%.1f %s", value,
-             names[unit]);
+    snprintf(out, UNITS_TEXT,
+             whole        ? "%.0f %s"
+             : value < 10 ? "%.2f %s"
+                          : "%.1f %s",
+             value, names[unit]);
     return out;
 }
 

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NS_PER_US 1000ull
-#define NS_PER_MS 1000000ull
-#define NS_PER_S  1000000000ull
-#define KIB       (1024ull)
-#define MIB       (1024ull * KIB)
-#define GIB       (1024ull * MIB)
-#define TIB       (1024ull * GIB)
+#define NS_PER_US UINT64_C(1000)
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S  UINT64_C(1000000000)
+#define KIB       UINT64_C(1024)
+#define MIB       (UINT64_C(1024) * KIB)
+#define GIB       (UINT64_C(1024) * MIB)
+#define TIB       (UINT64_C(1024) * GIB)
 
 /* Each parser takes the whole text or refuses it: 0, -EINVAL (not of that form), -ERANGE (too big).
  * Sizes: 4096, 4k, 1m, 2g, 1t (powers of 1024; an ending b, B or iB is allowed; 1.5m too). */
@@ -26,9 +26,9 @@ int units_parse_digits(const char *text, size_t length, uint64_t max, uint64_t *
 
 /* The formatters write into `out` and return it. UNITS_TEXT is always enough. */
 #define UNITS_TEXT 32
-char *units_format_size(uint64_t bytes, char out[UNITS_TEXT]);   /* "4 KiB", "1.5 GiB" */
-char *units_format_ns(double ns, char out[UNITS_TEXT]);          /* "71.5 us", "2.00 ms" */
-char *units_format_rate(double per_s, char out[UNITS_TEXT]);     /* "195k", "1.20M" */
-char *units_format_count(uint64_t count, char out[UNITS_TEXT]);  /* "113,872" */
+char *units_format_size(uint64_t bytes, char out[UNITS_TEXT]);  /* "4 KiB", "1.5 GiB" */
+char *units_format_ns(double ns, char out[UNITS_TEXT]);         /* "71.5 us", "2.00 ms" */
+char *units_format_rate(double per_s, char out[UNITS_TEXT]);    /* "195k", "1.20M" */
+char *units_format_count(uint64_t count, char out[UNITS_TEXT]); /* "113,872" */
 
 #endif

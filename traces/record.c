@@ -17,9 +17,9 @@ static const char *const flag_names[IO_FLAG_COUNT] = {
 };
 
 static const char *const field_names[IO_FIELD_COUNT] = {
-    "issue_ns", "queue_ns",   "latency_ns", "offset_bytes", "len_bytes", "op",
-    "flags",    "status",     "raw_status", "depth",        "demand",    "device",
-    "process",  "hw_queue",   "cpu",        "parent",       "think_ns",
+    "issue_ns", "queue_ns", "latency_ns", "offset_bytes", "len_bytes", "op",
+    "flags",    "status",   "raw_status", "depth",        "demand",    "device",
+    "process",  "hw_queue", "cpu",        "parent",       "think_ns",
 };
 
 const char *io_op_name(unsigned op)

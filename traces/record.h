@@ -1,7 +1,7 @@
 /* The record: one block I/O. Everything in ioreel that moves I/Os about moves these.
  *
- * Times are nanoseconds, sizes bytes, no pointers. A field can be unknown in one record and known in
- * the next: `has` says which ones hold; a field whose bit is absent is 0 and means nothing. */
+ * Times are nanoseconds, sizes bytes, no pointers. A field can be unknown in one record and known
+ * in the next: `has` says which ones hold; a field whose bit is absent is 0 and means nothing. */
 #ifndef IOREEL_TRACES_RECORD_H
 #define IOREEL_TRACES_RECORD_H
 

@@ -1,4 +1,5 @@
-/* What a trace says of itself: where and how it was recorded, its devices and processes, its loss. */
+/* What a trace says of itself: where and how it was recorded, its devices and processes, its loss.
+ */
 #ifndef IOREEL_TRACES_TRACE_META_H
 #define IOREEL_TRACES_TRACE_META_H
 

@@ -16,7 +16,7 @@
 struct trace_reader;
 
 struct trace_reader_options {
-    uint32_t fields;  /* IO_HAS_* wanted; the others are left absent. 0 takes all */
+    uint32_t fields;  /* IO_HAS_* wanted; the others may be absent. 0 takes all */
     bool in_order;    /* records by issue time over the whole trace; else block by block */
     uint64_t from_ns; /* only records issued in [from_ns, to_ns); blocks outside are not opened */
     uint64_t to_ns;   /* 0: no end */

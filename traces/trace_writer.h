@@ -27,9 +27,9 @@ int trace_writer_open(const char *path, const struct trace_meta *meta,
                       const struct trace_writer_options *options, struct trace_writer **writer,
                       struct error *err);
 
-/* Takes `count` records. Any order within a block is fine, it is sorted by issue time; across blocks
- * no record may be issued before the floor that was promised. device and process must be indexes
- * of the meta. 0 or -errno. */
+/* Takes `count` records. Any order within a block is fine, it is sorted by issue time; across
+ * blocks no record may be issued before the floor that was promised. device and process must be
+ * indexes of the meta. 0 or -errno. */
 int trace_writer_add(struct trace_writer *w, const struct io_record *records, size_t count,
                      struct error *err);
 

@@ -8,9 +8,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define SEED_MAX   (4u << 20)
-#define CUTS       40
-#define FLIPS      160
+#define SEED_MAX (4u << 20)
+#define CUTS     40
+#define FLIPS    160
 
 static uint64_t random_state = 0x9e3779b97f4a7c15ull;
 
