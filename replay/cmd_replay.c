@@ -362,6 +362,8 @@ static int run(struct replay *r, struct error *err)
         return rc;
     rc = replay_run(&plan, r->result, &r->outcome, err);
     r->ran = r->outcome.issued > 0;
+    log_detail("engine %s (%s), priority %s", r->outcome.engine, r->outcome.granted,
+               r->outcome.priority ? r->outcome.priority : "unchanged");
     struct error finish_error = {""};
     int finished = replay_result_finish(r->result, &finish_error);
     if (rc == 0 && finished) {
