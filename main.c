@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/commands.h"
+#include "capture/commands.h"
 #include "common/command.h"
 #include "common/interrupt.h"
 #include "common/log.h"
@@ -9,9 +11,12 @@
 #include "traces/commands.h"
 
 static const struct command *const commands[] = {
+    &cmd_capture,
     &cmd_info,
     &cmd_cat,
+    &cmd_stat,
     &cmd_replay,
+    &cmd_compare,
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
