@@ -203,7 +203,7 @@ static void complete(struct run *r, const struct engine_done *done, uint64_t now
     *record = (struct io_record){
         .issue_ns = slot->issued_ns,
         .queue_ns = r->timed ? slot->issued_ns - slot->wanted_ns : 0,
-        .latency_ns = now - slot->issued_ns,
+        .latency_ns = now > slot->issued_ns ? now - slot->issued_ns : 0,
         .offset_bytes = slot->offset_bytes,
         .len_bytes = slot->len_bytes,
         .has = IO_HAS_ISSUE | (r->timed ? IO_HAS_QUEUE : 0) | IO_HAS_LATENCY | IO_HAS_OFFSET |
@@ -259,7 +259,8 @@ static void note_lateness(struct run *r, uint64_t wanted_ns, uint64_t now)
     r->late_base_ns = late;
 }
 
-/* Stamps all that is queued and hands it to the kernel. */
+/* Stamps all that is queued and hands it to the kernel. What goes in one call is a nanosecond
+ * apart, so that its order stands in the result. */
 static void submit_queued(struct run *r, unsigned wait)
 {
     uint64_t now = clock_ns() - r->start_ns;
@@ -273,7 +274,7 @@ static void submit_queued(struct run *r, unsigned wait)
     }
     for (uint32_t i = 0; i < r->queued_count; i++) {
         struct slot *slot = &r->slots[r->queued[i]];
-        slot->issued_ns = now;
+        slot->issued_ns = now + i;
         slot->in_flight = true;
         slot->depth = (uint16_t)++r->in_flight;
     }
