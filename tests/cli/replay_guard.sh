@@ -92,6 +92,7 @@ fi
 
 # Under a device-mapper device.
 make_loop 16M
+# (no kernel module, no test)
 if command -v dmsetup >/dev/null && dmsetup create ioreel-test-$$ --table "0 32768 linear $loop_device 0" 2>/dev/null; then
     undo+=("dmsetup remove ioreel-test-$$")
     refused "a part of a mapped device" "a part of dm-" "$loop_file" --target "$loop_device"
