@@ -12,6 +12,7 @@
 
 static const struct command *const commands[] = {
     &cmd_capture,
+    &cmd_import,
     &cmd_info,
     &cmd_cat,
     &cmd_stat,
