@@ -372,7 +372,7 @@ static int print_result(const struct result *r, const struct import_command_opti
     if (sink->note_text[0])
         log_info("%s", sink->note_text);
     if (sink->skipped)
-        log_info("%s rows are no I/O and left out, the first: %s",
+        log_info("left out since they are no I/O: %s; the first: %s",
                  units_format_count(sink->skipped, text), sink->skipped_text);
     if (sink->fault_text[0])
         log_warn("%s", sink->fault_text);
