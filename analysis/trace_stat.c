@@ -35,6 +35,7 @@ static void clear_scope(struct stat_scope *s)
         free(s->op[g].latency);
     }
     free(s->intervals);
+    free(s->depth.done);
     working_set_free(s->working_set);
 }
 
@@ -68,17 +69,73 @@ static int prepare_op(struct stat_scope *s, struct stat_op *op, uint32_t has)
     return 0;
 }
 
-static void add_depth(struct stat_depth *d, const struct io_record *r)
+static void swap_times(uint64_t *a, uint64_t *b)
 {
-    if (d->any) {
-        double before = r->depth > 0 ? r->depth - 1.0 : 0;
-        d->integral += (d->last_depth + before) / 2 * (double)(r->issue_ns - d->last_ns);
+    uint64_t held = *a;
+    *a = *b;
+    *b = held;
+}
+
+static int push_done(struct stat_depth *d, uint64_t done_ns)
+{
+    if (d->done_count == d->done_room) {
+        if (d->done_room == STAT_IN_FLIGHT_MAX)
+            return 0;
+        uint32_t room = d->done_room ? 2 * d->done_room : 64;
+        uint64_t *done = realloc(d->done, room * sizeof *done);
+        if (!done)
+            return -ENOMEM;
+        d->done = done;
+        d->done_room = room;
     }
+    uint32_t at = d->done_count++;
+    d->done[at] = done_ns;
+    for (; at > 0 && d->done[at] < d->done[(at - 1) / 2]; at = (at - 1) / 2)
+        swap_times(&d->done[at], &d->done[(at - 1) / 2]);
+    return 0;
+}
+
+static void pop_done(struct stat_depth *d)
+{
+    d->done[0] = d->done[--d->done_count];
+    for (uint32_t at = 0;;) {
+        uint32_t least = at, left = 2 * at + 1;
+        if (left < d->done_count && d->done[left] < d->done[least])
+            least = left;
+        if (left + 1 < d->done_count && d->done[left + 1] < d->done[least])
+            least = left + 1;
+        if (least == at)
+            return;
+        swap_times(&d->done[at], &d->done[least]);
+        at = least;
+    }
+}
+
+/* Lets the completions up to `now` take the depth down. */
+static void advance_depth(struct stat_depth *d, uint64_t now)
+{
+    while (d->done_count && d->done[0] <= now) {
+        uint64_t done = d->done[0] > d->at_ns ? d->done[0] : d->at_ns;
+        d->integral += d->level * (double)(done - d->at_ns);
+        d->level = d->level >= 1 ? d->level - 1 : 0;
+        d->at_ns = done;
+        pop_done(d);
+    }
+    d->integral += d->level * (double)(now - d->at_ns);
+    d->at_ns = now;
+}
+
+static int add_depth(struct stat_depth *d, const struct io_record *r)
+{
+    if (!d->any)
+        d->at_ns = r->issue_ns;
     d->any = true;
+    advance_depth(d, r->issue_ns);
+    d->level = r->depth;
     d->last_ns = r->issue_ns;
-    d->last_depth = r->depth;
     if (r->depth > d->max)
         d->max = r->depth;
+    return r->has & IO_HAS_LATENCY ? push_done(d, r->issue_ns + r->latency_ns) : 0;
 }
 
 static void add_time(struct stat_scope *s, const struct io_record *r)
@@ -114,8 +171,8 @@ static int add_record(struct stat_scope *s, const struct io_record *r, bool one_
         s->latency_sum_ns += (double)r->latency_ns;
         s->latency_count++;
     }
-    if (one_device && r->has & IO_HAS_DEPTH && r->has & IO_HAS_ISSUE)
-        add_depth(&s->depth, r);
+    if (one_device && r->has & IO_HAS_DEPTH && r->has & IO_HAS_ISSUE && add_depth(&s->depth, r))
+        return -ENOMEM;
     if (one_device && r->op <= IO_WRITE && r->has & IO_HAS_OFFSET) {
         s->located++;
         s->sequential += r->offset_bytes == s->next_offset;
@@ -156,10 +213,8 @@ static void sum_devices(struct trace_stat *stat)
 {
     for (size_t i = 0; i < stat->device_count; i++) {
         struct stat_scope *d = &stat->devices[i];
-        /* From the last issue on, the depth falls to 0 at the last completion. */
         if (d->depth.any && d->last_ns > d->depth.last_ns)
-            d->depth.integral +=
-                d->depth.last_depth / 2.0 * (double)(d->last_ns - d->depth.last_ns);
+            advance_depth(&d->depth, d->last_ns);
         stat->all.sequential += d->sequential;
         stat->all.located += d->located;
         stat->all.depth.any |= d->depth.any;

@@ -21,15 +21,24 @@ struct stat_op {
     struct histogram *latency; /* ns; NULL until the first latency, or when detail is off */
 };
 
-/* The integral of the recorded depth over time. Depth is known at issues only; between two of them
- * it falls from the first's depth to the second's less one, taken as a straight line. */
+/* The integral of the recorded depth over time. Depth is recorded at issues; from one issue to the
+ * next it starts at what was recorded and falls with the completions that the trace knows, and the
+ * next issue sets it again. So an I/O that the trace lost shows: the depth that was recorded counts it,
+ * the latencies do not. */
 struct stat_depth {
     bool any;
-    uint64_t last_ns;
-    uint32_t last_depth;
+    uint64_t last_ns; /* the last issue */
     uint32_t max;
+    double level;    /* depth since the last event */
+    uint64_t at_ns;  /* of the last event */
     double integral; /* depth * ns */
+    uint64_t *done;  /* completion times to come, a heap with the earliest first */
+    uint32_t done_count;
+    uint32_t done_room;
 };
+
+/* Completions to come that are kept for a device; with more in flight the depth is less exact. */
+#define STAT_IN_FLIGHT_MAX (1u << 17)
 
 /* One scope: the whole trace or one device. */
 struct stat_scope {
