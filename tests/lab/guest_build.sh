@@ -24,6 +24,9 @@ cmp diffutils
 # The programs that go into the guest.
 guest_programs='bash fio blktrace blkparse jq mke2fs'
 
+# Of our own build, beside ioreel itself.
+lab_helpers='check_written'
+
 # Modules that the guest loads at boot, and those that it has for scenarios to load.
 guest_boot_modules='virtio_pci virtio_blk virtio_scsi nvme vmw_pvscsi mptsas ahci sd_mod sg'
 guest_spare_modules='scsi_debug null_blk ext4 loop nvmet nvmet-tcp nvme-tcp'
@@ -171,13 +174,16 @@ build_guest() {
 # write_initrd SERIES OUT JOBFILE: the base, and after it an archive of what changes from run to run:
 # our program, the guest's scripts, the scenarios and the list of jobs. The kernel unpacks both.
 write_initrd() {
-    local root
+    local root program
     root=$(mktemp -d "$lab_build/root.XXXXXX")
     mkdir -p "$root"/{bin,lab} "$root/usr/lib" "$root/usr/lib64"
     if [ -x "$lab_program" ]; then
         ln -s usr/lib "$root/lib"
         ln -s usr/lib64 "$root/lib64"
         copy_program "$root" "$lab_program" ioreel || return
+        for program in $lab_helpers; do
+            copy_program "$root" "$(dirname "$lab_program")/tests/$program" || return
+        done
     fi
     cp "$lab_source/guest_init.sh" "$root/init"
     chmod +x "$root/init"

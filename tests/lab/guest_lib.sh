@@ -77,3 +77,16 @@ count_records() {
         { requests++ }
         END { print requests + 0, passthrough + 0 }'
 }
+
+# columns FILE NAME...: those columns of the trace's records, with commas, passthrough commands apart.
+columns() {
+    local file=$1
+    shift
+    ioreel cat --csv "$file" | awk -F, -v names="$*" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; count = split(names, name, " "); next }
+        $at["flags"] !~ /passthrough/ {
+            line = $at[name[1]]
+            for (i = 2; i <= count; i++) line = line "," $at[name[i]]
+            print line
+        }'
+}

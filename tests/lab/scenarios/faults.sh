@@ -83,17 +83,43 @@ scsi_faults() {
     fault busy 60 0x8000 10
     check_true "busy: reads that were given back" "$(records_of busy.reel "flags ~ /requeued/") >= 3"
     check "busy: none failed" "$(records_of busy.reel "status > 0")" 0
+    echo -1 >$debug/delay # a workqueue answers, the only way that looks for aborts
     fault aborts 60 0x10000 20
     check_true "aborts: reads that were tried again" "$(records_of aborts.reel "flags ~ /requeued/") >= 1"
     check "aborts: none failed" "$(records_of aborts.reel "status > 0")" 0
 }
 faulty_disk_is_there() { [ -n "$(faulty_disk)" ]; }
 
-# pulled DEVICE: reads while QEMU takes the disk away.
+# replay_trace COUNT: COUNT 4 KiB reads from the disk's start on, one every 4 ms.
+replay_trace() {
+    awk -v count="$1" 'BEGIN {
+        print "issue_ns,op,offset_bytes,len_bytes"
+        for (k = 0; k < count; k++)
+            print k * 4000000 ",read," k * 4096 ",4096"
+    }' >reads.csv
+    ioreel import reads.csv -o "$2" --overwrite-output 2>/dev/null || fail "import: exit $?"
+}
+
+# replay_errors: a replay onto the disk with bad sectors.
+replay_errors() {
+    local code
+    replay_trace 512 reads.reel
+    echo 2 >$debug/opts
+    ioreel replay reads.reel --target "/dev/$disk" --unwritten-ok --tolerance 60 --keep-going \
+        -o errors.reel --json >errors.json 2>errors.talk
+    code=$?
+    echo 0 >$debug/opts
+    check_exit "replay with I/O errors" "$code" 3
+    check "replay: errors counted" "$(jq .errors errors.json)" 8
+    check "replay: errors with their status in the result" "$(records_of errors.reel "status > 0")" 8
+    check "replay: all were issued" "$(jq .issued errors.json)" 512
+}
+
+# pulled DEVICE LOAD: a load while QEMU takes the disk away.
 pulled() {
     local device=$1
     disk=$(node "$device")
-    with_capture "$device" "$disk" pull_during_load "$device"
+    with_capture "$device" "$disk" pull_during "$@"
     check_exit "$device: the capture" "$capture_exit" 0 3
     check "$device: the trace is complete" "$(ioreel info --json "$device.reel" | jq .complete)" true
     check "$device: records + lost = issued" \
@@ -103,19 +129,35 @@ pulled() {
         "$(records_of "$device.reel" "status > 0") with an error"
 }
 
-pull_during_load() {
-    local pid
+fio_reads() {
     fio --name=pulled --filename="/dev/$disk" --direct=1 --ioengine=libaio --iodepth=8 --rw=randread \
-        --bs=4k --time_based --runtime=60 --size=64m --thread --output=/dev/null >/dev/null 2>&1 &
+        --bs=4k --time_based --runtime=60 --size=64m --thread --output=/dev/null >/dev/null 2>&1
+}
+
+replay_reads() {
+    replay_trace 2500 long.reel
+    ioreel replay long.reel --target "/dev/$disk" --unwritten-ok --tolerance 60 --keep-going \
+        -o long-result.reel --json >long.json 2>long.talk
+    echo $? >long.exit
+}
+
+pull_during() { # DEVICE LOAD
+    local pid
+    "$2" &
     pid=$!
-    sleep 1.5
+    sleep 2.5
     tell qmp "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"$1\"}}"
-    wait_for 60 "$1: the end of the load on the vanished disk" gone "$pid"
+    wait_for 90 "$1: the end of the load on the vanished disk" gone "$pid"
 }
 gone() { ! kill -0 "$1" 2>/dev/null; }
 
 guest() {
     scsi_faults
-    pulled pull-lsi
-    pulled pull-nvme
+    replay_errors
+    pulled pull-lsi fio_reads
+    pulled pull-nvme replay_reads
+    check_exit "replay on a disk that vanished" "$(cat long.exit)" 3
+    check "replay on a disk that vanished: its result is a complete trace" \
+        "$(ioreel info --json long-result.reel | jq .complete)" true
+    check_true "replay on a disk that vanished: errors are counted" "$(jq .errors long.json) > 0"
 }
