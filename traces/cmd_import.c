@@ -437,6 +437,11 @@ static const struct importer *choose(const struct inputs *inputs,
         importer = got && forced ? forced : importer_choose(inputs->open[i], options, err);
         break;
     }
+    if (importer && options->columns && importer != importer_find("csv")) {
+        error_set(err, EINVAL, "%s: is a %s trace; --columns is for tables", inputs->paths[0],
+                  importer->name);
+        return NULL;
+    }
     if (importer && !importer->siblings && inputs->count > 1) {
         error_set(err, EINVAL, "%s: a %s trace is one file; import the %zu files one by one",
                   inputs->paths[1], importer->name, inputs->count);

@@ -62,6 +62,7 @@ bad "another format" 'program: not a format that import knows; it knows blktrace
 bad "a .reel" 'a.reel: is a .reel trace already' a.reel
 printf 'hello\nworld\n' >text
 bad "text" 'text: not a format' text
+bad "columns of no table" 'in.vscsi: is a vscsi trace; --columns is for tables' in.vscsi --columns op=1
 printf 'op,offset_bytes\n' >head.csv
 bad "no row" 'head.csv: holds no I/O' head.csv
 bad "two files of one-file formats" 'a vscsi trace is one file' in.vscsi "$golden/small-v2.vscsi"
