@@ -59,7 +59,7 @@ static const struct option_row rows[] = {
 static const char *const examples[] = {
     "ioreel import tests/golden/small.vscsi -o small.reel",
     "ioreel import tests/golden/msr.csv -o msr.reel --columns "
-    "issue_filetime=1,device=2,op=4,offset_bytes=5,len_bytes=6,latency_100ns=7",
+    "issue_filetime=1,device=3,op=4,offset_bytes=5,len_bytes=6,latency_100ns=7",
     "ioreel import tests/golden/vda.blktrace.0 -o vda.reel   # and the other CPUs' files beside it",
     NULL,
 };

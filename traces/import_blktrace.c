@@ -105,6 +105,9 @@ static void fill_loss(struct import_sink *sink, const struct blktrace_facts *fac
     } else {
         sink->loss.before_attach = counts->unmatched;
     }
+    if (counts->given_up)
+        import_sink_note(sink, "%llu requests never completed and were given up",
+                         (unsigned long long)counts->given_up);
     if (facts->lost_events)
         import_sink_fault(sink, "%llu events are missing from the sequence: blktrace lost them",
                           (unsigned long long)facts->lost_events);
