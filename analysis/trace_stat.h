@@ -23,8 +23,8 @@ struct stat_op {
 
 /* The integral of the recorded depth over time. Depth is recorded at issues; from one issue to the
  * next it starts at what was recorded and falls with the completions that the trace knows, and the
- * next issue sets it again. So an I/O that the trace lost shows: the depth that was recorded counts it,
- * the latencies do not. */
+ * next issue sets it again. So an I/O that the trace lost shows: the depth that was recorded counts
+ * it, the latencies do not. */
 struct stat_depth {
     bool any;
     uint64_t last_ns; /* the last issue */

@@ -181,6 +181,7 @@ static int find_device(struct replay *r, struct error *err)
                      name);
 }
 
+/* Returns 0, -errno, or EXIT_UNFAITHFUL for a trace that was cut before its first I/O. */
 static int open_trace(struct replay *r, struct error *err)
 {
     int rc = trace_reader_open(r->path, NULL, &r->reader, err);
@@ -189,10 +190,12 @@ static int open_trace(struct replay *r, struct error *err)
     if (rc)
         return rc;
     r->source = trace_reader_meta(r->reader);
+    if (r->summary.records == 0 && !r->summary.complete) {
+        error_set(err, ENODATA, "%s; there is nothing to replay", r->summary.cut_text);
+        return EXIT_UNFAITHFUL;
+    }
     if (r->summary.records == 0)
-        return error_set(err, ENODATA, "%s: holds no I/O; there is nothing to replay%s%s", r->path,
-                         r->summary.complete ? "" : "; ",
-                         r->summary.complete ? "" : r->summary.cut_text);
+        return error_set(err, ENODATA, "%s: holds no I/O; there is nothing to replay", r->path);
     bool has_times = (r->summary.fields & IO_HAS_ISSUE) != 0;
     if (r->rules.timed && !has_times)
         return error_set(err, EINVAL,
@@ -362,6 +365,8 @@ static int run(struct replay *r, struct error *err)
         return rc;
     rc = replay_run(&plan, r->result, &r->outcome, err);
     r->ran = r->outcome.issued > 0;
+    log_detail("engine %s (%s), priority %s", r->outcome.engine, r->outcome.granted,
+               r->outcome.priority ? r->outcome.priority : "unchanged");
     struct error finish_error = {""};
     int finished = replay_result_finish(r->result, &finish_error);
     if (rc == 0 && finished) {

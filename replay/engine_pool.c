@@ -71,6 +71,9 @@ static int carry_out(const struct engine_pool *pool, const struct engine_io *io)
     case IO_WRITE_ZEROES:
         rc = fallocate(pool->fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, (off_t)range[0],
                        (off_t)range[1]);
+        if (rc != 0 && errno == EOPNOTSUPP && !pool->is_block)
+            rc = fallocate(pool->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)range[0],
+                           (off_t)range[1]);
         break;
     default:
         return -EOPNOTSUPP;

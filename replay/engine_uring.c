@@ -4,7 +4,8 @@
  * Completions are run by this thread when it asks (DEFER_TASKRUN), so nothing interrupts the wait
  * for a deadline; the kernel raises a flag in shared memory when there is something to run. A flush
  * is an fdatasync, write_zeroes a fallocate; a discard of a block device is the block layer's own
- * command (Linux 6.12), and a blocking ioctl in a thread before that. */
+ * command (Linux 6.12), and a blocking ioctl in a thread before that. Where a file system cannot
+ * zero a range, a hole is punched, which reads as zeros too. */
 #include "replay/engines.h"
 
 #include <errno.h>
@@ -33,11 +34,12 @@ struct uring_state {
     struct engine_setup setup;
     bool file_registered;
     bool memory_registered;
-    bool discard_by_pool;
+    bool discard_by_pool; /* this kernel has no discard command */
+    bool zeroes_by_punch; /* this file system has no zero range */
     struct engine_pool *pool;
     struct engine_io pool_queue[SQ_ENTRIES];
     unsigned pool_queued;
-    struct engine_io *discards; /* by slot, to be tried again by the pool */
+    struct engine_io *retries; /* by slot, to be tried again by the pool; len_bytes 0: none */
     char granted[160];
 };
 
@@ -90,7 +92,7 @@ static void uring_close(void *state)
         return;
     engine_pool_free(s->pool);
     io_uring_queue_exit(&s->ring);
-    free(s->discards);
+    free(s->retries);
     free(s);
 }
 
@@ -106,8 +108,8 @@ static int uring_open(const struct engine_setup *setup, void **state, struct err
         return rc;
     }
     s->pool = engine_pool_create(setup, POOL_THREADS);
-    s->discards = calloc(setup->in_flight, sizeof *s->discards);
-    if (!s->pool || !s->discards) {
+    s->retries = calloc(setup->in_flight, sizeof *s->retries);
+    if (!s->pool || !s->retries) {
         uring_close(s);
         return error_set(err, ENOMEM, "out of memory");
     }
@@ -134,6 +136,23 @@ static const char *uring_granted(void *state)
     return ((struct uring_state *)state)->granted;
 }
 
+static void fill_discard(struct uring_state *s, struct io_uring_sqe *sqe,
+                         const struct engine_io *io, int fd)
+{
+    if (!s->setup.is_block) {
+        io_uring_prep_fallocate(sqe, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                (off_t)io->offset_bytes, (off_t)io->len_bytes);
+        return;
+    }
+    memset(sqe, 0, sizeof *sqe);
+    sqe->opcode = IORING_OP_URING_CMD;
+    sqe->fd = fd;
+    sqe->cmd_op = URING_CMD_DISCARD;
+    sqe->addr = io->offset_bytes;
+    sqe->addr3 = io->len_bytes;
+    s->retries[io->slot] = *io;
+}
+
 static void fill_sqe(struct uring_state *s, struct io_uring_sqe *sqe, const struct engine_io *io)
 {
     int fd = s->file_registered ? 0 : s->setup.fd;
@@ -156,22 +175,15 @@ static void fill_sqe(struct uring_state *s, struct io_uring_sqe *sqe, const stru
         io_uring_prep_fsync(sqe, fd, IORING_FSYNC_DATASYNC);
         break;
     case IO_WRITE_ZEROES:
-        io_uring_prep_fallocate(sqe, fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE,
+        io_uring_prep_fallocate(sqe, fd,
+                                (s->zeroes_by_punch ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE) |
+                                    FALLOC_FL_KEEP_SIZE,
                                 (off_t)io->offset_bytes, (off_t)io->len_bytes);
+        if (!s->setup.is_block && !s->zeroes_by_punch)
+            s->retries[io->slot] = *io;
         break;
     default:
-        if (s->setup.is_block) {
-            memset(sqe, 0, sizeof *sqe);
-            sqe->opcode = IORING_OP_URING_CMD;
-            sqe->fd = fd;
-            sqe->cmd_op = URING_CMD_DISCARD;
-            sqe->addr = io->offset_bytes;
-            sqe->addr3 = io->len_bytes;
-            s->discards[io->slot] = *io;
-        } else {
-            io_uring_prep_fallocate(sqe, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                    (off_t)io->offset_bytes, (off_t)io->len_bytes);
-        }
+        fill_discard(s, sqe, io, fd);
     }
     sqe->flags = s->file_registered ? IOSQE_FIXED_FILE : 0;
     io_uring_sqe_set_data64(sqe, io->slot);
@@ -214,16 +226,20 @@ static int uring_submit(void *state, unsigned wait)
     return rc >= 0 || rc == -EINTR || rc == -EAGAIN || rc == -EBUSY ? 0 : rc;
 }
 
-/* A kernel without the discard command: this one and all that follow go to the pool. */
+/* What this kernel or file system has no request for is tried again by the pool, which knows
+ * another way; so are all that follow. */
 static bool falls_back(struct uring_state *s, uint64_t slot, int result)
 {
-    if (!s->setup.is_block || s->discards[slot].len_bytes == 0)
+    struct engine_io io = s->retries[slot];
+    if (io.len_bytes == 0)
         return false;
-    struct engine_io io = s->discards[slot];
-    s->discards[slot].len_bytes = 0;
+    s->retries[slot].len_bytes = 0;
     if (result != -EOPNOTSUPP && result != -EINVAL && result != -ENOTTY)
         return false;
-    s->discard_by_pool = true;
+    if (io.op == IO_DISCARD)
+        s->discard_by_pool = true;
+    else
+        s->zeroes_by_punch = true;
     return engine_pool_start(s->pool, &io, 1) == 0;
 }
 

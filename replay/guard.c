@@ -123,8 +123,11 @@ static int open_for_writing(const struct guard_request *request, struct replay_t
 {
     int fd = target->is_block ? open_block_for_writing(request, target, err)
                               : open_file_for_writing(request, target, err);
-    if (fd < 0)
+    if (fd < 0) {
+        close(target->fd);
+        target->fd = -1;
         return fd;
+    }
     /* What was checked is what is open now, or nothing is. */
     struct stat st;
     bool same = fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) == target->is_block &&

@@ -184,7 +184,8 @@ void replay_report_text(const struct replay_report *report, FILE *out)
     fprintf(out, "; %s IOPS, %s/s\n",
             units_format_rate(per_second(totals->completed, outcome->elapsed_ns), a),
             units_format_size((uint64_t)per_second(totals->bytes, outcome->elapsed_ns), d));
-    print_times(report, out);
+    if (totals->completed > 0)
+        print_times(report, out);
     if (outcome->has_drift)
         fprintf(out, "drift %s%s\n", outcome->drift_ns < 0 ? "-" : "+",
                 units_format_ns(outcome->drift_ns < 0 ? -(double)outcome->drift_ns

@@ -15,10 +15,11 @@
 #include "common/interrupt.h"
 #include "common/units.h"
 #include "replay/replay_data.h"
+#include "replay/replay_priority.h"
 
 #define BURST           16u               /* I/Os that are due at once go in one call, up to this */
-#define SLEEP_ABOVE_NS  (2 * NS_PER_MS)   /* shorter gaps are spun through */
-#define SLEEP_MARGIN_NS (1 * NS_PER_MS)   /* wake up this long before the deadline */
+#define SLEEP_ABOVE_NS  (120 * NS_PER_US) /* shorter gaps are spun through */
+#define SLEEP_MARGIN_NS (60 * NS_PER_US)  /* wake up this long before the deadline */
 #define SLEEP_MAX_NS    (100 * NS_PER_MS) /* so that an interrupt is seen */
 #define LEAD_NS         (1 * NS_PER_MS)   /* from the start of the loop to time 0 */
 #define READ_POOL_BYTES (8 * MIB)
@@ -68,6 +69,7 @@ struct run {
     uint32_t queued[REPLAY_IN_FLIGHT_MAX];
     uint32_t queued_count;
     struct replay_data *data;
+    struct replay_priority priority;
     unsigned char *read_pool;
     size_t read_pool_bytes, read_pool_used;
 };
@@ -201,7 +203,7 @@ static void complete(struct run *r, const struct engine_done *done, uint64_t now
     *record = (struct io_record){
         .issue_ns = slot->issued_ns,
         .queue_ns = r->timed ? slot->issued_ns - slot->wanted_ns : 0,
-        .latency_ns = now - slot->issued_ns,
+        .latency_ns = now > slot->issued_ns ? now - slot->issued_ns : 0,
         .offset_bytes = slot->offset_bytes,
         .len_bytes = slot->len_bytes,
         .has = IO_HAS_ISSUE | (r->timed ? IO_HAS_QUEUE : 0) | IO_HAS_LATENCY | IO_HAS_OFFSET |
@@ -249,13 +251,16 @@ static void note_lateness(struct run *r, uint64_t wanted_ns, uint64_t now)
         r->outcome->saturated = true;
         r->outcome->saturated_at_ns = r->late_from_wanted_ns;
         r->outcome->stopped = !r->plan->keep_going;
+        /* A loop that is always late never sleeps; the device's own threads need the CPU more. */
+        replay_priority_restore(&r->priority);
         r->stop = r->stop || r->outcome->stopped;
     }
     r->late_window_ns = now;
     r->late_base_ns = late;
 }
 
-/* Stamps all that is queued and hands it to the kernel. */
+/* Stamps all that is queued and hands it to the kernel. What goes in one call is a nanosecond
+ * apart, so that its order stands in the result. */
 static void submit_queued(struct run *r, unsigned wait)
 {
     uint64_t now = clock_ns() - r->start_ns;
@@ -269,7 +274,7 @@ static void submit_queued(struct run *r, unsigned wait)
     }
     for (uint32_t i = 0; i < r->queued_count; i++) {
         struct slot *slot = &r->slots[r->queued[i]];
-        slot->issued_ns = now;
+        slot->issued_ns = now + i;
         slot->in_flight = true;
         slot->depth = (uint16_t)++r->in_flight;
     }
@@ -412,13 +417,22 @@ static uint64_t timeval_ns(struct timeval t)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_usec * NS_PER_US;
 }
 
-/* Between two deadlines the loop should be the one that runs, where we may say so. */
+static uint64_t mean_gap_ns(const struct replay_plan *plan)
+{
+    const struct schedule_survey *survey = plan->survey;
+    double span_ns = (double)(survey->last_issue_ns - survey->first_issue_ns) / plan->rules->speed;
+    return survey->issued ? (uint64_t)(span_ns / (double)survey->issued) : 0;
+}
+
 static void run_loop(struct run *r)
 {
     struct rusage before;
     struct rusage after;
-    int niceness = getpriority(PRIO_PROCESS, 0);
-    bool raised = r->timed && setpriority(PRIO_PROCESS, 0, -20) == 0;
+    struct replay_outcome *outcome = r->outcome;
+    if (r->timed) {
+        replay_priority_raise(&r->priority, mean_gap_ns(r->plan));
+        outcome->priority = r->priority.granted;
+    }
     getrusage(RUSAGE_SELF, &before);
     if (r->timed)
         run_original(r);
@@ -426,9 +440,8 @@ static void run_loop(struct run *r)
         run_fast(r);
     drain(r);
     getrusage(RUSAGE_SELF, &after);
-    if (raised)
-        setpriority(PRIO_PROCESS, 0, niceness);
-    struct replay_outcome *outcome = r->outcome;
+    if (r->timed)
+        replay_priority_restore(&r->priority);
     outcome->user_ns = timeval_ns(after.ru_utime) - timeval_ns(before.ru_utime);
     outcome->system_ns = timeval_ns(after.ru_stime) - timeval_ns(before.ru_stime);
     outcome->elapsed_ns = r->last_done_ns;

@@ -30,6 +30,7 @@ struct replay_plan {
 struct replay_outcome {
     const char *engine;
     char granted[160];
+    const char *priority; /* of the timing thread; NULL in closed loop */
     uint64_t issued;
     uint64_t skipped[SKIP_REASONS];
     uint64_t elapsed_ns; /* from the start to the last completion */

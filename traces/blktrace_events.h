@@ -60,7 +60,7 @@ struct blktrace_stream;
 /* Looks at each input's first bytes, and reads up to the first event of each. Inputs named
  * *.blktrace.N hold one CPU's events in order; any other may hold several CPUs' interleaved, and is
  * ordered within a window of BLKTRACE_WINDOW events. Borrows the inputs, the sink and its meta. */
-#define BLKTRACE_WINDOW (1u << 17)
+#define BLKTRACE_WINDOW (1u << 18)
 int blktrace_stream_open(struct import_input **inputs, size_t input_count, struct import_sink *sink,
                          struct blktrace_stream **stream, struct error *err);
 void blktrace_stream_close(struct blktrace_stream *s); /* NULL is fine */

@@ -372,7 +372,7 @@ static int print_result(const struct result *r, const struct import_command_opti
     if (sink->note_text[0])
         log_info("%s", sink->note_text);
     if (sink->skipped)
-        log_info("%s rows are no I/O and left out, the first: %s",
+        log_info("left out since they are no I/O: %s; the first: %s",
                  units_format_count(sink->skipped, text), sink->skipped_text);
     if (sink->fault_text[0])
         log_warn("%s", sink->fault_text);
@@ -458,6 +458,10 @@ static int import_all(const struct importer *importer, struct inputs *inputs,
     }
     if (rc && rc != -EINTR)
         return rc;
+    struct output *out = sink->context;
+    if (rc == -EINTR && out->records == 0)
+        return error_set(err, ECANCELED,
+                         "interrupted before the first record; no output was written");
     int closed = finish_output(sink, inputs->paths[0], err);
     return closed ? closed : rc;
 }
@@ -534,7 +538,7 @@ static int run_import(void *options, int argc, char **argv, struct error *err)
             exit_code = import_into(inputs, o, importer, &importing, err);
     }
     close_inputs(inputs);
-    return exit_code;
+    return exit_code == EXIT_FAILED && interrupt_seen() ? EXIT_INTERRUPTED : exit_code;
 }
 
 const struct command cmd_import = {

@@ -43,8 +43,8 @@ static const struct csv_kind kinds[] = {
     {"len_kib", CSV_LEN, KIB, LEN_MAX},
     {"len_4k", CSV_LEN, 4096, LEN_MAX},
     {"op", CSV_OP, 0, 0, NULL},
-    {"op_0read", CSV_OP_NUMBER, 0, 1, "1"},
-    {"op_1read", CSV_OP_NUMBER, 1, 1, "1"},
+    {"op_0read", CSV_OP_0READ, 1, 1, "1"},
+    {"op_1read", CSV_OP_1READ, 1, 1, "1"},
     {"flags", CSV_FLAGS, 0, 0, NULL},
     {"status", CSV_STATUS, 1, 255, "255"},
     {"raw_status", CSV_RAW_STATUS, 1, UINT32_MAX, "2^32 - 1"},
@@ -90,8 +90,8 @@ size_t csv_columns_known(const struct csv_rows *row)
 
 static uint32_t target_bit(const struct csv_kind *kind)
 {
-    unsigned target = kind->field == CSV_OP_NUMBER ? CSV_OP : kind->field;
-    return 1u << target;
+    bool is_op = kind->field == CSV_OP_0READ || kind->field == CSV_OP_1READ;
+    return 1u << (is_op ? CSV_OP : kind->field);
 }
 
 static int add_column(struct csv_columns *columns, const struct csv_kind *kind, size_t index,
@@ -426,8 +426,11 @@ static uint32_t store_number(const struct csv_kind *kind, uint64_t value, struct
     case CSV_LEN:
         record->len_bytes = value;
         return IO_HAS_LEN;
-    case CSV_OP_NUMBER:
-        record->op = value == kind->scale ? IO_READ : IO_WRITE;
+    case CSV_OP_0READ:
+        record->op = value == 0 ? IO_READ : IO_WRITE;
+        return IO_HAS_OP;
+    case CSV_OP_1READ:
+        record->op = value == 1 ? IO_READ : IO_WRITE;
         return IO_HAS_OP;
     case CSV_STATUS:
         record->status = (uint8_t)value;

@@ -23,7 +23,8 @@ enum csv_target {
     CSV_OFFSET,
     CSV_LEN,
     CSV_OP,
-    CSV_OP_NUMBER, /* scale: the number that means read; the other of 0 and 1 is write */
+    CSV_OP_0READ, /* a number: 0 is read, 1 is write */
+    CSV_OP_1READ, /* the other way round */
     CSV_FLAGS,
     CSV_STATUS,
     CSV_RAW_STATUS,

@@ -13,6 +13,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "common/interrupt.h"
+
 #define RAW_BYTES       (128u * 1024)
 #define WINDOW_BYTES    (256u * 1024)
 #define LZMA_MEMORY_MAX (256ull << 20)
@@ -48,7 +50,8 @@ struct import_input {
     char cut_text[512];
 };
 
-/* Up to `room` raw bytes; *got 0 at the end. */
+/* Up to `room` raw bytes; *got 0 at the end. -EINTR, without text, once Ctrl-C was seen: a pipe
+ * that says nothing must not hold the program. */
 static int read_raw(struct import_input *in, uint8_t *to, size_t room, size_t *got,
                     struct error *err)
 {
@@ -59,9 +62,11 @@ static int read_raw(struct import_input *in, uint8_t *to, size_t room, size_t *g
             memcpy(to, in->memory + in->raw_done, *got);
     } else {
         ssize_t n;
-        do
+        do {
+            if (interrupt_seen())
+                return -EINTR;
             n = read(in->fd, to, room);
-        while (n < 0 && errno == EINTR);
+        } while (n < 0 && errno == EINTR);
         if (n < 0)
             return error_errno(err, errno, "%s: cannot read at byte %llu", in->name,
                                (unsigned long long)in->raw_done);

@@ -67,6 +67,26 @@ static const struct opcode_row opcodes[] = {
 
 #define OP_NONE 0xff
 
+/* The length is that of the data that moved, which for two commands is not what they touch: UNMAP
+ * moves its list of ranges (8 bytes and 16 a range), WRITE SAME one block. Then offset or length
+ * are not known. COMPARE AND WRITE moves twice what it touches. */
+static void set_extent(const struct vscsi_row *row, struct io_record *record)
+{
+    record->has |= IO_HAS_OFFSET | IO_HAS_LEN;
+    record->offset_bytes = row->block << SECTOR_SHIFT;
+    record->len_bytes = row->len_bytes;
+    if (row->opcode == 0x42 && row->block == 0 &&
+        (row->len_bytes == 0 || row->len_bytes % 16 == 8)) {
+        record->has &= ~(uint32_t)(IO_HAS_OFFSET | IO_HAS_LEN);
+        record->len_bytes = 0;
+    } else if ((row->opcode == 0x41 || row->opcode == 0x93) && row->len_bytes <= 4096) {
+        record->has &= ~(uint32_t)IO_HAS_LEN;
+        record->len_bytes = 0;
+    } else if (row->opcode == 0x89) {
+        record->len_bytes /= 2;
+    }
+}
+
 static uint8_t op_of(uint16_t opcode)
 {
     for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++)
@@ -232,12 +252,11 @@ static int convert(struct vscsi_reader *r, const struct vscsi_row *row, size_t r
     if (since_us > IMPORT_TIME_MAX / NS_PER_US)
         return broken(r, row_index, err, "time in us", row->time_us, "over the limit of 146 years");
     *record = (struct io_record){
-        .has = IO_HAS_ISSUE | IO_HAS_OFFSET | IO_HAS_LEN | IO_HAS_OP | IO_HAS_DEVICE,
+        .has = IO_HAS_ISSUE | IO_HAS_OP | IO_HAS_DEVICE,
         .issue_ns = since_us * NS_PER_US,
-        .offset_bytes = row->block << SECTOR_SHIFT,
-        .len_bytes = row->len_bytes,
         .op = op,
     };
+    set_extent(row, record);
     if (r->latency_unit_ns) {
         if (row->response > IMPORT_TIME_MAX / r->latency_unit_ns)
             return broken(r, row_index, err, "response time", row->response,

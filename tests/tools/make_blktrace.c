@@ -5,7 +5,7 @@
  *
  * PREFIX.blktrace.0 and .1 are written, or with -m PREFIX alone. -g leaves out four events whose
  * sequence numbers pass. Without -n it is the small scenario below, each request of which is a case
- * of its own; with -n it is COUNT reads of 4 KiB, 16 in flight. Knows nothing of the importer. */
+ * of its own; with -n it is COUNT reads of 4 KiB, 17 in flight. Knows nothing of the importer. */
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -238,7 +238,7 @@ static void write_scenario(struct writer *w, const struct event *events, size_t 
                     write_event(w, &events[i], BASE_NS + events[i].us * 1000ull);
 }
 
-/* Reads in order of sector, one issued each 10 us, each completed 160 us later: 16 in flight. */
+/* Reads in order of sector, one issued each 10 us, each completed 161 us after its issue: 17 in flight. */
 static void write_load(struct writer *w, uint64_t count)
 {
     for (uint64_t i = 0; i < count + 16; i++) {
