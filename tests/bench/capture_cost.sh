@@ -27,6 +27,7 @@ load() { # prints IOPS
 }
 
 start() { # ARGUMENTS...: a capture that records, its pid in $capture
+    rm -f "$scratch/cost.talk"
     "$IOREEL" capture -d "$loop_device" -o "$scratch/cost.reel" --overwrite-output --json "$@" \
         >"$scratch/cost.json" 2>"$scratch/cost.talk" &
     capture=$!

@@ -31,6 +31,7 @@ recorded() {
     local name=$1 before after
     shift
     before=$(completed)
+    rm -f "$scratch/talk"
     "$IOREEL" capture -d "$loop_device" -o "$scratch/kinds.reel" --overwrite-output --json \
         "${arguments[@]}" >"$scratch/out.json" 2>"$scratch/talk" &
     capture=$!
