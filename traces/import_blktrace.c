@@ -178,6 +178,7 @@ static int blktrace_read(struct import_input **inputs, size_t input_count,
 const struct importer import_blktrace = {
     .name = "blktrace",
     .summary = "Linux blktrace, one file or all DEV.blktrace.N of a device",
+    .tells_loss = true,
     .bid = blktrace_bid,
     .read = blktrace_read,
     .siblings = blktrace_siblings,
