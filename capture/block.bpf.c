@@ -258,9 +258,11 @@ static __always_inline void count_stranger(const struct request *rq, struct bloc
                                            __u32 bytes)
 {
     if (bytes == 0) {
-        /* The end of a flush without data: its work was done by the queue's own flush request, and
-         * the kernel's statistics count both. */
-        if (phase == BLOCK_ON && (rq->cmd_flags & OP_MASK) == OP_WRITE)
+        /* The end of an I/O that asked for a flush, whose work was seen before: the flush as the
+         * queue's own request, the data as this one. The kernel's statistics count an I/O without
+         * data beside its flush, so that it is counted here, too. */
+        if (phase == BLOCK_ON && (rq->cmd_flags & OP_MASK) == OP_WRITE && rq->biotail &&
+            !rq->biotail->bi_io_vec)
             row->empty_flushes++;
         return;
     }

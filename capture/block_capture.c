@@ -354,7 +354,7 @@ uint64_t block_capture_oldest(struct block_capture *c, size_t *open, block_event
 
 size_t block_capture_slots(const struct block_capture *c)
 {
-    return c->slot_count;
+    return c->skeleton->rodata->slots_by_tag ? c->slot_count : SIZE_MAX;
 }
 
 void block_capture_counts(const struct block_capture *c, size_t device, struct block_counts *total)

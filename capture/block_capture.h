@@ -55,7 +55,7 @@ int block_capture_sweep(struct block_capture *c, uint64_t age_ns);
  * `take` for each, when given: an event without latency. */
 uint64_t block_capture_oldest(struct block_capture *c, size_t *open, block_event_fn take,
                               void *context);
-/* How many slots that looks at: a measure of its cost. */
+/* How many slots that looks at: a measure of its cost. SIZE_MAX when each takes a system call. */
 size_t block_capture_slots(const struct block_capture *c);
 
 /* The counters of one device over all CPUs. */

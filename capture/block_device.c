@@ -175,6 +175,13 @@ int block_device_find(const char *path, struct block_device *device, struct erro
     return 0;
 }
 
+bool block_device_holds(const struct block_device *device, dev_t dev)
+{
+    struct block_device other = {0};
+    struct error ignored;
+    return find_disk("", dev, &other, &ignored) == 0 && strcmp(other.name, device->name) == 0;
+}
+
 /* "[none] mq-deadline" → "none". */
 static void chosen(char *text)
 {

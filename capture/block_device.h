@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define BLOCK_DEVICE_NAME 64
 
@@ -23,6 +24,9 @@ struct block_device {
 /* Takes a node ("/dev/sda1", "/dev/disk/by-id/...") or a disk's bare name ("sda") to its whole
  * disk, and checks that its requests can be watched. 0 or -errno with the reason. */
 int block_device_find(const char *path, struct block_device *device, struct error *err);
+
+/* Whether a file on the device number (a file's st_dev) lies on this disk or a partition of it. */
+bool block_device_holds(const struct block_device *device, dev_t dev);
 
 /* Fills what sysfs says; what it does not say stays unknown. */
 void block_device_describe(const struct block_device *device, struct trace_device *into);

@@ -9,7 +9,7 @@
 #define BLOCK_DEVICES_MAX  32
 #define BLOCK_COMM_BYTES   16
 #define BLOCK_UNKNOWN_TIME (~0ull)
-#define BLOCK_BIO_TABLE    16384 /* a power of two */
+#define BLOCK_BIO_TABLE    4096 /* a power of two */
 
 enum block_phase {
     BLOCK_OFF,   /* nothing is looked at */

@@ -14,7 +14,7 @@
 #include "capture/block_recorder.h"
 #include "capture/capture_rights.h"
 #include "capture/commands.h"
-#include "capture/environment.h"
+#include "common/environment.h"
 #include "common/interrupt.h"
 #include "common/json_out.h"
 #include "common/log.h"
@@ -208,6 +208,20 @@ static bool child_ended(struct capture_run *run)
     return true;
 }
 
+/* A capture that records its own writing is a fair capture, but its user should know. */
+static void warn_of_own_writes(const struct capture_run *run)
+{
+    struct stat st;
+    const char *output = run->options->output;
+    if (strcmp(output, "-") == 0 || stat(output, &st) != 0 || !S_ISREG(st.st_mode))
+        return;
+    for (size_t i = 0; i < run->device_count; i++)
+        if (block_device_holds(&run->devices[i], st.st_dev))
+            log_warn(
+                "%s lies on %s, which is recorded: the writes of the trace itself will be in it",
+                output, run->devices[i].name);
+}
+
 /* The output is made only when the capture can start, so that nothing is left behind. */
 static int set_up(struct capture_run *run, int argc, char **argv, struct error *err)
 {
@@ -230,6 +244,7 @@ static int set_up(struct capture_run *run, int argc, char **argv, struct error *
     if (rc == 0)
         rc = capture_rights_drop(err);
     if (rc == 0) {
+        warn_of_own_writes(run);
         run->recorder = block_recorder_create(run->capture, &run->meta, run->writer,
                                               run->device_count, run->zero_ns);
         if (!run->recorder)

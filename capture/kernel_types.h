@@ -28,6 +28,7 @@ struct bvec_iter {
 struct bio {
     struct block_device *bi_bdev; /* since 5.12 */
     struct bvec_iter bi_iter;
+    void *bi_io_vec;
 };
 
 struct blk_mq_hw_ctx {
@@ -49,6 +50,7 @@ struct request {
     unsigned int __data_len;
     __u64 __sector;
     struct bio *bio;
+    struct bio *biotail;
     __u64 start_time_ns;
     enum mq_rq_state state;
 };

@@ -1,20 +1,24 @@
 #!/usr/bin/env bash
 # What a capture costs the workload that it watches: IOPS of one fio job (4 KiB random reads, queue
-# depth 32, a loop device over memory) without and with a capture, in turn, and what the capture itself
-# takes. Prints the median of the ratios of neighbouring runs; absolutes depend on the machine.
+# depth 32, a loop device over memory) with a capture, over the mean of the runs without one just before
+# and just after. Beside it the capture's own CPU time, and what its programs take in the kernel for
+# each I/O, by the kernel's own count in a pass of its own. Medians; absolutes depend on the machine.
 # Usage: IOREEL=build/release/ioreel tests/bench/capture_cost.sh [ROUNDS] [SECONDS]
 set -u
 IOREEL=${IOREEL:-build/release/ioreel}
 IOREEL_SOURCE=${IOREEL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 source "$IOREEL_SOURCE/tests/cli/lib.sh"
-rounds=${1:-7}
-seconds=${2:-3}
+rounds=${1:-11}
+seconds=${2:-1}
 need_loop
 need_bpf
 need_command fio
 need_command jq
+need_command bpftool
 make_loop 1G filled
 ticks_per_s=$(getconf CLK_TCK)
+stats=$(sysctl -n kernel.bpf_stats_enabled)
+trap 'sysctl -qw kernel.bpf_stats_enabled="$stats"; clean_up' EXIT
 
 load() { # prints IOPS
     fio --name=load --filename="$loop_device" --ioengine=io_uring --direct=1 --rw=randread --bs=4k \
@@ -22,44 +26,77 @@ load() { # prints IOPS
         jq '.jobs[0].read.iops'
 }
 
-# measure NAME ARGUMENTS...: one capture around one load, a line to $scratch/NAME:
-# ratio iops cpu_us_per_io bytes_per_io lost_ppm
+start() { # ARGUMENTS...: a capture that records, its pid in $capture
+    rm -f "$scratch/cost.talk"
+    "$IOREEL" capture -d "$loop_device" -o "$scratch/cost.reel" --overwrite-output --json "$@" \
+        >"$scratch/cost.json" 2>"$scratch/cost.talk" &
+    capture=$!
+    until grep -qs recording "$scratch/cost.talk"; do sleep 0.05; done
+}
+
+stop() {
+    kill -INT "$capture"
+    wait "$capture"
+}
+
+# measure NAME ARGUMENTS...: a line to $scratch/NAME: ratio iops cpu_us bytes lost_ppm
 measure() {
-    local name=$1 plain with pid ticks
+    local name=$1 with after ticks
     shift
-    plain=$(load)
-    "$IOREEL" capture -d "$loop_device" -o "$scratch/cost.reel" --overwrite-output --json -q "$@" \
-        >"$scratch/cost.json" 2>/dev/null &
-    pid=$!
-    sleep 0.7
+    start "$@"
     with=$(load)
-    # utime and stime, in ticks
-    ticks=$(awk '{ print $14 + $15 }' "/proc/$pid/stat")
-    kill -INT "$pid"
-    wait "$pid"
-    jq -r --argjson p "$plain" --argjson w "$with" --argjson us "$((ticks * 1000000 / ticks_per_s))" \
-        '"\($w / $p) \($w) \($us / .issued) \(.file_bytes / .records) \(.lost * 1e6 / .issued)"' \
+    ticks=$(awk '{ print $14 + $15 }' "/proc/$capture/stat")
+    stop
+    after=$(load)
+    jq -r --argjson p "$plain" --argjson q "$after" --argjson w "$with" \
+        --argjson us "$((ticks * 1000000 / ticks_per_s))" \
+        '"\(2 * $w / ($p + $q)) \($w) \($us / .issued) \(.file_bytes / .records) \(.lost * 1e6 / .issued)"' \
         "$scratch/cost.json" >>"$scratch/$name"
+    plain=$after
+}
+
+# programs NAME ARGUMENTS...: ns in each program for each I/O, a line to $scratch/NAME.programs
+programs() {
+    local name=$1
+    shift
+    sysctl -qw kernel.bpf_stats_enabled=1
+    start "$@"
+    load >/dev/null
+    bpftool prog show -j >"$scratch/programs.json"
+    stop
+    sysctl -qw kernel.bpf_stats_enabled="$stats"
+    jq -r --slurpfile c "$scratch/cost.json" \
+        'def ns(n): [.[] | select(.name == n and .run_cnt != null and .run_cnt > 0) | .run_time_ns / .run_cnt] | add // 0;
+         "\(ns("on_bio_queue")) \(ns("on_issue")) \(ns("on_complete"))"' \
+        "$scratch/programs.json" >>"$scratch/$name.programs"
 }
 
 median() { sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 
 column() { cut -d' ' -f"$2" "$scratch/$1" | median; }
 
+names=(slots slots_request_time hash hash_request_time)
+arguments=("" "--request-time" "--accounting hash" "--accounting hash --request-time")
 load >/dev/null # warm up
+plain=$(load)
 for ((i = 0; i < rounds; i++)); do
-    plain=$(load)
-    again=$(load)
-    echo "$(awk "BEGIN { print $again / $plain }") $again 0 0 0" >>"$scratch/none"
-    measure slots
-    measure slots_request_time --request-time
-    measure hash --accounting hash
-    measure hash_request_time --accounting hash --request-time
+    after=$(load)
+    echo "$(awk "BEGIN { print $after / $plain }") $after 0 0 0" >>"$scratch/none"
+    echo "0 0 0" >>"$scratch/none.programs"
+    plain=$after
+    for ((n = 0; n < ${#names[@]}; n++)); do
+        # shellcheck disable=SC2086
+        measure "${names[n]}" ${arguments[n]}
+        # shellcheck disable=SC2086
+        [ $((i % 3)) != 0 ] || programs "${names[n]}" ${arguments[n]}
+    done
 done
-printf '%-20s %10s %10s %14s %10s %9s   (medians of %d rounds)\n' capture IOPS 'IOPS lost' 'CPU us per I/O' \
-    'bytes/I/O' 'lost ppm' "$rounds"
-for name in none slots slots_request_time hash hash_request_time; do
-    printf '%-20s %10.0f %9.1f%% %14.3f %10.2f %9.1f\n' "$name" "$(column $name 2)" \
-        "$(awk "BEGIN { print (1 - $(column $name 1)) * 100 }")" "$(column $name 3)" \
-        "$(column $name 4)" "$(column $name 5)"
+printf 'medians of %d rounds; ns for each I/O in the programs: bio queued, issued, completed\n' "$rounds"
+printf '%-20s %9s %9s %9s %10s %9s %6s %6s %6s\n' capture IOPS 'IOPS lost' 'CPU us/IO' 'bytes/IO' \
+    'lost ppm' bio issue done
+for name in none "${names[@]}"; do
+    printf '%-20s %9.0f %8.1f%% %9.3f %10.2f %9.1f %6.0f %6.0f %6.0f\n' "$name" "$(column "$name" 2)" \
+        "$(awk "BEGIN { print (1 - $(column "$name" 1)) * 100 }")" "$(column "$name" 3)" \
+        "$(column "$name" 4)" "$(column "$name" 5)" "$(column "$name.programs" 1)" \
+        "$(column "$name.programs" 2)" "$(column "$name.programs" 3)"
 done

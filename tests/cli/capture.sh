@@ -12,6 +12,7 @@ completed() { awk '{ print $1 + $5 + $12 + $16 }' "/sys/block/$disk/stat"; }
 
 # start ARGUMENTS...: a capture in the background, its pid in $capture, ready to record.
 start() {
+    rm -f "$scratch/talk"
     "$IOREEL" capture -d "$loop_device" "$@" >"$scratch/out.json" 2>"$scratch/talk" &
     capture=$!
     for ((i = 0; i < 200; i++)); do
@@ -94,6 +95,26 @@ expect 0 "$IOREEL" capture -d "$loop_device" -o "$scratch/job.reel" --json -- \
 check "the command's reads" "$(json .issued <<<"$out")" 3
 expect 0 "$IOREEL" capture -d "$loop_device" -o "$scratch/text.reel" --duration 100ms
 check_match "text summary" "$out" "$disk"
+
+# Through a pipe; onto a full disk.
+"$IOREEL" capture -d "$loop_device" -o - --duration 200ms -q 2>/dev/null | "$IOREEL" info --json - >"$scratch/pipe.json"
+check "a pipe: complete" "$(json .complete <"$scratch/pipe.json")" true
+expect 1 "$IOREEL" capture -d "$loop_device" -o /dev/full --duration 200ms -q
+check_one_line "a full disk"
+check_match "a full disk" "$talk" "/dev/full"
+
+# Rights: dropped once attached, and two capabilities are enough.
+start -o "$scratch/rights.reel"
+check "capabilities are dropped" "$(awk '$1 == "CapEff:" { print $2 }' "/proc/$capture/status")" 0000000000000000
+stop
+if command -v setpriv >/dev/null 2>&1; then
+    chmod 755 "$scratch"
+    mkdir -m 777 "$scratch/open"
+    cp "$IOREEL" "$scratch/open/ioreel"
+    expect 0 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+bpf,+perfmon \
+        --ambient-caps=+bpf,+perfmon "$scratch/open/ioreel" capture -d "$loop_device" \
+        -o "$scratch/open/x.reel" --duration 100ms
+fi
 
 # Killed: what is a second old can be read.
 start -o "$scratch/killed.reel" --json

@@ -123,8 +123,8 @@ static void separators_are_found(void **state)
         "issue_us;op;offset_bytes;len_bytes\r\n0;R;0;512\r\n12,5;W;512;512\r\n",
         "issue_us\top\toffset_bytes\tlen_bytes\n0\tR\t0\t512\n12,5\tW\t512\t512\n",
         "  issue_us   op offset_bytes len_bytes\n 0  R 0 512\n12.5 W 512 512  \n",
-        "\xef\xbb\xbf# a comment\n\n\"issue_us\",\"op\" , offset_bytes,len_bytes\n"
-        "# another\n0,R,0,512\n\"12.5\", W ,512,512",
+        ("\xef\xbb\xbf# a comment\n\n\"issue_us\",\"op\" , offset_bytes,len_bytes\n"
+         "# another\n0,R,0,512\n\"12.5\", W ,512,512"),
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct collected c;
