@@ -14,7 +14,7 @@
 #include "capture/block_recorder.h"
 #include "capture/capture_rights.h"
 #include "capture/commands.h"
-#include "capture/environment.h"
+#include "common/environment.h"
 #include "common/interrupt.h"
 #include "common/json_out.h"
 #include "common/log.h"

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/environment.h"
 #include "common/log.h"
 #include "common/units.h"
 #include "replay/guard.h"
@@ -76,10 +76,13 @@ static const struct option_row rows[] = {
 };
 
 static const char *const examples[] = {
-    "ioreel replay a.reel --target /dev/sdX -o b.reel --writes-as-reads   # reads only, harmless",
-    "ioreel replay a.reel --target /dev/sdX -o b.reel --allow-writes      # sdX loses its data",
-    "ioreel replay a.reel --target scratch.img --create 4g --allow-writes --unwritten-ok",
-    "ioreel replay a.reel --target /dev/sdX --timing fast --depth 128",
+    "ioreel replay recorded.reel --target /dev/sdX -o replayed.reel --writes-as-reads   # reads "
+    "only, harmless",
+    "ioreel replay recorded.reel --target /dev/sdX -o replayed.reel --allow-writes      # sdX "
+    "loses its data",
+    "ioreel replay recorded.reel --target /dev/sdX --timing fast --depth 128",
+    "ioreel replay traces/samples/sqlite.reel --target scratch.img --create 512m --allow-writes "
+    "--unwritten-ok --timing fast; rm scratch.img",
     NULL,
 };
 
@@ -320,7 +323,6 @@ static void set_environment(struct trace_meta *meta, const char *key, json_t *va
 static int open_result(struct replay *r, struct error *err)
 {
     const struct replay_options *o = r->options;
-    struct utsname system;
     if (!o->output)
         return 0;
     if (trace_meta_init(&r->meta) != 0 || trace_meta_device(&r->meta, r->target.name) < 0)
@@ -331,9 +333,10 @@ static int open_result(struct replay *r, struct error *err)
     clock_gettime(CLOCK_REALTIME, &now);
     r->meta.start_realtime_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
     replay_target_describe(&r->target, &r->meta.devices[0]);
-    if (uname(&system) == 0) {
-        set_environment(&r->meta, "host", json_string(system.nodename));
-        set_environment(&r->meta, "kernel", json_string(system.release));
+    json_t *environment = environment_describe();
+    if (environment) {
+        json_decref(r->meta.environment);
+        r->meta.environment = environment;
     }
     set_environment(&r->meta, "replay_trace", json_string(r->path));
     set_environment(&r->meta, "replay_timing", json_string(o->timing));

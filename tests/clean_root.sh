@@ -16,7 +16,7 @@ fi
 
 mount --make-rprivate /
 root=$(mktemp -d /var/tmp/ioreel-clean-root.XXXXXX)
-trap 'umount -R -l "$root"/{proc,sys,dev,home/shared} 2>/dev/null; rm -rf --one-file-system "$root"' EXIT
+trap 'umount -R -l "$root" 2>/dev/null; rm -rf --one-file-system "$root"' EXIT
 echo "== debootstrap into $root"
 debootstrap --variant=minbase bookworm "$root" >"$root.log" 2>&1 ||
     { tail -20 "$root.log" >&2; rm -f "$root.log"; exit 1; }
@@ -31,6 +31,7 @@ for file in /etc/apt/apt.conf /etc/apt/apt.conf.d/*; do
 done
 
 git clone -q "$source_folder" "$root/home/ioreel"
+mount --bind "$root" "$root" # a mount of its own, as a root is
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
 mount --rbind /dev "$root/dev"

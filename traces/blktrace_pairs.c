@@ -13,6 +13,7 @@
 #define SECTOR_SHIFT 9
 #define BUCKETS      16384u
 #define NONE         UINT32_MAX
+#define CHAIN_MAX    1024u /* in flight at one place; more are of a recording without completions */
 #define FLOOR_EVERY  1024u /* events */
 #define SECTOR_LIMIT ((UINT64_MAX >> SECTOR_SHIFT) - (UINT32_MAX >> SECTOR_SHIFT))
 
@@ -69,15 +70,18 @@ static uint32_t *bucket_of(struct blktrace_pairs *p, uint32_t device, uint64_t s
     return &p->buckets[(mixed >> 40) & (BUCKETS - 1)];
 }
 
-/* New ones go to the end of their chain, so that the oldest of equals is found first. */
-static void chain_add(struct blktrace_pairs *p, uint32_t slot)
+/* New ones go to the end of their chain, so that the oldest of equals is found first. Returns how
+ * many stand before it. */
+static size_t chain_add(struct blktrace_pairs *p, uint32_t slot)
 {
     struct request *r = &p->requests[slot];
     uint32_t *link = bucket_of(p, r->device, r->key_sector);
-    while (*link != NONE)
-        link = &p->requests[*link].chain;
+    size_t before = 0;
+    for (; *link != NONE; link = &p->requests[*link].chain)
+        before++;
     r->chain = NONE;
     *link = slot;
+    return before;
 }
 
 static void chain_remove(struct blktrace_pairs *p, uint32_t slot)
@@ -293,6 +297,12 @@ static int write_open(struct blktrace_pairs *p, uint32_t slot, struct error *err
     return write_request(p, slot, err);
 }
 
+static int give_up(struct blktrace_pairs *p, uint32_t slot, struct error *err)
+{
+    p->counts.given_up++;
+    return write_open(p, slot, err);
+}
+
 /* Marks it as handed to the driver now. */
 static void mark_issued(struct blktrace_pairs *p, struct request *r, uint32_t cpu)
 {
@@ -386,12 +396,9 @@ static int issue(struct blktrace_pairs *p, const struct blktrace_event *e, struc
     uint32_t known = find_request(p, e, op, sector, false);
     if (known != NONE && is_reissue(p, &p->requests[known], e))
         return reissue(p, known, e);
-    if (p->open_count == BLKTRACE_OPEN_MAX) {
-        p->counts.given_up++;
-        int rc = write_open(p, p->oldest, err);
-        if (rc)
-            return rc;
-    }
+    int rc = p->open_count == BLKTRACE_OPEN_MAX ? give_up(p, p->oldest, err) : 0;
+    if (rc)
+        return rc;
     int device = device_of(p, e, err);
     if (device < 0)
         return device;
@@ -418,12 +425,13 @@ static int issue(struct blktrace_pairs *p, const struct blktrace_event *e, struc
         .device = (uint16_t)device,
         .process = process >= 0 ? (uint32_t)process : 0,
     };
-    chain_add(p, slot);
     list_add(p, slot);
     p->open_count++;
     p->counts.issues++;
     mark_issued(p, r, e->cpu);
-    return 0;
+    if (chain_add(p, slot) < CHAIN_MAX)
+        return 0;
+    return give_up(p, *bucket_of(p, e->device, sector), err);
 }
 
 static void requeue(struct blktrace_pairs *p, const struct blktrace_event *e)
@@ -475,8 +483,7 @@ int blktrace_pairs_feed(struct blktrace_pairs *p, const struct blktrace_event *e
     p->now_ns = event->time_ns - p->facts->start_ns;
     if (p->oldest != NONE &&
         p->now_ns - p->requests[p->oldest].record.issue_ns > BLKTRACE_GIVE_UP_NS) {
-        p->counts.given_up++;
-        int rc = write_open(p, p->oldest, err);
+        int rc = give_up(p, p->oldest, err);
         if (rc)
             return rc;
     }

@@ -35,7 +35,7 @@ struct blktrace_counts {
     uint64_t partial;   /* completions of a part */
     uint64_t empty;     /* zero-byte completions of no request: the second of a flush */
     uint64_t unmatched; /* completions whose issue is not in the trace */
-    uint64_t given_up;  /* requests that never completed for BLKTRACE_GIVE_UP_NS */
+    uint64_t given_up;  /* open for BLKTRACE_GIVE_UP_NS, or too many at one place */
 };
 
 const struct blktrace_counts *blktrace_pairs_counts(const struct blktrace_pairs *p);

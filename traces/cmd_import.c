@@ -59,7 +59,7 @@ static const struct option_row rows[] = {
 static const char *const examples[] = {
     "ioreel import tests/golden/small.vscsi -o small.reel",
     "ioreel import tests/golden/msr.csv -o msr.reel --columns "
-    "issue_filetime=1,device=2,op=4,offset_bytes=5,len_bytes=6,latency_100ns=7",
+    "issue_filetime=1,device=3,op=4,offset_bytes=5,len_bytes=6,latency_100ns=7",
     "ioreel import tests/golden/vda.blktrace.0 -o vda.reel   # and the other CPUs' files beside it",
     NULL,
 };
@@ -175,10 +175,13 @@ static int check_output(const struct inputs *inputs, const char *output, struct 
  * ---------------------------------------------------------------------------------------- */
 
 struct output {
+    const char *written_path; /* path, or beside it */
+    char beside[4096];
     const char *path;
     struct trace_writer_options writing;
     struct trace_writer *writer; /* opened with the first records */
     bool made;                   /* there is a file that this run made */
+    bool tells_loss;             /* the format says what was lost; else 0 would be a guess */
     const struct inputs *inputs;
     struct progress progress;
     struct io_record batch[BATCH];
@@ -215,7 +218,7 @@ static int flush_batch(struct import_sink *sink, struct error *err)
     if (out->count == 0)
         return 0;
     if (!out->writer) {
-        int rc = trace_writer_open(out->path, sink->meta, &out->writing, &out->writer, err);
+        int rc = trace_writer_open(out->written_path, sink->meta, &out->writing, &out->writer, err);
         if (rc)
             return rc;
         out->made = true;
@@ -261,10 +264,29 @@ static int finish_output(struct import_sink *sink, const char *first_input, stru
         return rc;
     if (!out->writer)
         return error_set(err, ENODATA, "%s: holds no I/O; no output was written", first_input);
+    if (!out->tells_loss && sink->loss.lost == 0)
+        sink->loss.lost = TRACE_UNKNOWN;
     trace_writer_set_loss(out->writer, &sink->loss);
     struct trace_writer *writer = out->writer;
     out->writer = NULL;
-    return trace_writer_close(writer, err);
+    rc = trace_writer_close(writer, err);
+    if (!rc && out->written_path != out->path && rename(out->written_path, out->path) != 0)
+        rc = error_errno(err, errno, "%s: cannot take the place of %s", out->written_path,
+                         out->path);
+    return rc;
+}
+
+/* An output that is to be replaced stays until the new one is whole: that is written beside it. */
+static void choose_written_path(struct output *out)
+{
+    struct stat st;
+    out->written_path = out->path;
+    if (!out->writing.overwrite || stat(out->path, &st) != 0 || !S_ISREG(st.st_mode))
+        return;
+    int length = snprintf(out->beside, sizeof out->beside, "%s.partial", out->path);
+    if (length > 0 && (size_t)length < sizeof out->beside)
+        out->written_path = out->beside;
+    out->writing.overwrite = out->written_path == out->path;
 }
 
 /* Removes what this run made of a bad input; a pipe or a device stays. */
@@ -273,9 +295,9 @@ static void discard_output(struct output *out)
     struct stat st;
     trace_writer_abandon(out->writer);
     out->writer = NULL;
-    if (out->made && strcmp(out->path, "-") != 0 && lstat(out->path, &st) == 0 &&
+    if (out->made && strcmp(out->path, "-") != 0 && lstat(out->written_path, &st) == 0 &&
         S_ISREG(st.st_mode))
-        unlink(out->path);
+        unlink(out->written_path);
 }
 
 /* ---- the result
@@ -308,7 +330,7 @@ static json_t *result_json(const struct result *r)
     json_object_set_new(root, "ops", ops);
     json_object_set_new(root, "span_ns",
                         json_u64_or_null(out->timed, out->last_ns - out->first_ns));
-    json_object_set_new(root, "lost", json_u64(loss->lost));
+    json_object_set_new(root, "lost", json_u64_or_null(loss->lost != TRACE_UNKNOWN, loss->lost));
     json_object_set_new(root, "before_attach", json_u64(loss->before_attach));
     json_object_set_new(root, "open", json_u64(loss->open));
     json_object_set_new(root, "skipped", json_u64(r->sink->skipped));
@@ -351,7 +373,7 @@ static void result_text(const struct result *r, FILE *to)
         fprintf(to, ", %s, %.2f bytes a record", units_format_size(r->output_bytes, text),
                 (double)r->output_bytes / (double)out->records);
     const struct trace_loss *loss = &r->sink->loss;
-    if (loss->lost)
+    if (loss->lost && loss->lost != TRACE_UNKNOWN)
         fprintf(to, "\nlost: %s", units_format_count(loss->lost, text));
     if (loss->before_attach)
         fprintf(to, "\nissued before the recording: %s",
@@ -378,7 +400,8 @@ static int print_result(const struct result *r, const struct import_command_opti
         log_warn("%s", sink->fault_text);
     if (r->partial)
         return EXIT_INTERRUPTED;
-    return sink->fault_text[0] || sink->loss.lost ? EXIT_UNFAITHFUL : EXIT_DONE;
+    bool lost = sink->loss.lost && sink->loss.lost != TRACE_UNKNOWN;
+    return sink->fault_text[0] || lost ? EXIT_UNFAITHFUL : EXIT_DONE;
 }
 
 /* ---- the command
@@ -437,6 +460,11 @@ static const struct importer *choose(const struct inputs *inputs,
         importer = got && forced ? forced : importer_choose(inputs->open[i], options, err);
         break;
     }
+    if (importer && options->columns && importer != importer_find("csv")) {
+        error_set(err, EINVAL, "%s: is a %s trace; --columns is for tables", inputs->paths[0],
+                  importer->name);
+        return NULL;
+    }
     if (importer && !importer->siblings && inputs->count > 1) {
         error_set(err, EINVAL, "%s: a %s trace is one file; import the %zu files one by one",
                   inputs->paths[1], importer->name, inputs->count);
@@ -482,6 +510,8 @@ static int import_into(struct inputs *inputs, const struct import_command_option
     trace_set_text(&meta.producer, producer);
     out->path = o->output;
     out->writing = (struct trace_writer_options){.overwrite = o->overwrite, .level = (int)o->level};
+    out->tells_loss = importer->tells_loss;
+    choose_written_path(out);
     out->inputs = inputs;
     struct import_sink sink = {
         .meta = &meta, .add = add_record, .set_floor = set_floor, .context = out};

@@ -105,6 +105,9 @@ static void fill_loss(struct import_sink *sink, const struct blktrace_facts *fac
     } else {
         sink->loss.before_attach = counts->unmatched;
     }
+    if (counts->given_up)
+        import_sink_note(sink, "%llu requests never completed and were given up",
+                         (unsigned long long)counts->given_up);
     if (facts->lost_events)
         import_sink_fault(sink, "%llu events are missing from the sequence: blktrace lost them",
                           (unsigned long long)facts->lost_events);
@@ -175,6 +178,7 @@ static int blktrace_read(struct import_input **inputs, size_t input_count,
 const struct importer import_blktrace = {
     .name = "blktrace",
     .summary = "Linux blktrace, one file or all DEV.blktrace.N of a device",
+    .tells_loss = true,
     .bid = blktrace_bid,
     .read = blktrace_read,
     .siblings = blktrace_siblings,

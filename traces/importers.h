@@ -101,6 +101,7 @@ enum import_bid { BID_NO = 0, BID_MAYBE = 10, BID_LIKELY = 50, BID_SURE = 100 };
 struct importer {
     const char *name; /* for --format */
     const char *summary;
+    bool tells_loss; /* its files say what was lost */
     /* How sure it is that these first bytes (at most 64 KiB) are its own: enum import_bid.
      * `count` is less than 64 KiB only when the file is. */
     int (*bid)(const uint8_t *bytes, size_t count, const struct import_options *options);

@@ -19,6 +19,9 @@ ln -s "$IOREEL_SOURCE/traces/samples/sqlite.reel" mine.reel
 # Examples that write to devices or need one are run by the tests of their own command.
 needs_device() { grep -Eq '/dev/|capture|sudo |git clone|\./run ' <<<"$1"; }
 
+# What one page's examples wrote is in the way of the next one's.
+fresh() { find . -maxdepth 1 -type f ! -name replayed.reel -delete; }
+
 run_example() { # WHERE LINE
     checks=$((checks + 1))
     if needs_device "$2"; then
@@ -35,6 +38,7 @@ run_example() { # WHERE LINE
 count=0
 for page in README.md docs/*.md; do
     case $page in docs/design.md | docs/format.md | docs/lab.md) continue ;; esac
+    fresh
     while IFS= read -r line; do
         run_example "$page" "$line"
         count=$((count + 1))
@@ -54,6 +58,7 @@ for command in $("$IOREEL" -h | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
         grep -q -- "$option" "$page" ||
             { failures=$((failures + 1)); echo "FAILED: docs/$command.md does not name $option"; }
     done < <(grep -oE '^ +(-., +)?--[a-z-]+' <<<"$help" | grep -oE -- '--[a-z-]+')
+    fresh
     while IFS= read -r line; do
         run_example "ioreel $command -h" "$line"
     done < <(sed -n '/^Examples:/,/^$/p' <<<"$help" | sed -n 's/^  //p')

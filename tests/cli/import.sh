@@ -24,6 +24,13 @@ expect 1 "$IOREEL" import "$golden/small.vscsi" -o a.reel
 check_one_line "exists"
 check_match "exists" "$talk" 'a.reel: exists already.*--overwrite-output'
 expect 0 "$IOREEL" import "$golden/small.vscsi" -o a.reel --overwrite-output -q
+check "what was lost is not told by vscsi" "$("$IOREEL" info a.reel --json | jq -c .lost)" null
+# A bad input does not cost the user the output that was there.
+cp a.reel before.reel
+printf 'issue_ns,op,offset_bytes,len_bytes\n1,R,0,512\n2,R,zero,512\n' >wrong.csv
+expect 1 "$IOREEL" import wrong.csv -o a.reel --overwrite-output
+check "the old output is still there" "$(cmp a.reel before.reel && echo same)" same
+check "and nothing beside it" "$(ls a.reel.* 2>/dev/null)" ""
 cp "$golden/small.vscsi" in.vscsi
 ln in.vscsi hard.reel
 for name in in.vscsi hard.reel; do
@@ -62,6 +69,7 @@ bad "another format" 'program: not a format that import knows; it knows blktrace
 bad "a .reel" 'a.reel: is a .reel trace already' a.reel
 printf 'hello\nworld\n' >text
 bad "text" 'text: not a format' text
+bad "columns of no table" 'in.vscsi: is a vscsi trace; --columns is for tables' in.vscsi --columns op=1
 printf 'op,offset_bytes\n' >head.csv
 bad "no row" 'head.csv: holds no I/O' head.csv
 bad "two files of one-file formats" 'a vscsi trace is one file' in.vscsi "$golden/small-v2.vscsi"

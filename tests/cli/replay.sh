@@ -166,6 +166,17 @@ check_match "help starts with examples" "$(sed -n 3p <<<"$out")" "Examples"
 check "result through a pipe" "$("$IOREEL" info "$scratch/piped.reel" --json | json .records)" 2000
 check_match "talk on stderr" "$(cat "$scratch/talk")" "faithful: yes"
 
+# More than any memory moves: the replay stops, names the moment, and says that it is partial.
+"$tools/make_trace" "$scratch/flood.reel" count=120000 iops=40000 bytes=8m len=1m
+memory=$(mktemp /dev/shm/ioreel-test.XXXXXX)
+scratch_files+=("$memory")
+head -c 8M /dev/urandom >"$memory"
+expect 3 "$IOREEL" replay "$scratch/flood.reel" --target "$memory" --json
+check "saturated" "$(json '[.partial, .faithful, (.saturated_at_ns != null)] | @csv' <<<"$out")" "true,false,true"
+check_true "stopped early" "$(json .issued <<<"$out") < 120000"
+expect 3 "$IOREEL" replay "$scratch/flood.reel" --target "$memory" --json --keep-going --limit 60000
+check "kept going" "$(json '[.issued, .partial, (.saturated_at_ns != null)] | @csv' <<<"$out")" "60000,false,true"
+
 # Ctrl-C: 130, a valid partial result that says so.
 "$tools/make_trace" "$scratch/long.reel" count=2000 iops=20 bytes=8m
 "$IOREEL" replay "$scratch/long.reel" --target "$target" -o "$scratch/partial.reel" --json >"$scratch/partial.json" 2>/dev/null &

@@ -68,8 +68,10 @@ if [ -s "$scratch/mounted" ]; then
     sync
     refused "mounted in another namespace" "held exclusively" "$loop_file" --target "$loop_device" \
         --overwrite "$loop_file"
+    echo >"$scratch/go"
+else
+    kill $hidden 2>/dev/null # no namespaces here: nothing waits at the pipe
 fi
-echo >"$scratch/go"
 wait $hidden
 
 # Signatures of other kinds.

@@ -221,6 +221,31 @@ static void a_lost_completion_does_not_hold_the_trace(void **state)
     collect_free(&c);
 }
 
+/* Queue events and issues of one place, never a completion: memory and time stay bounded. */
+static void a_recording_without_completions_is_read(void **state)
+{
+    (void)state;
+    enum { WRITES = 5000 };
+    uint8_t *bytes = malloc(2 * WRITES * EVENT_BYTES);
+    assert_non_null(bytes);
+    struct recording r = {0};
+    for (uint32_t i = 0; i < WRITES; i++) {
+        r.size = 0;
+        record(&r, i * 10, BLKTRACE_QUEUE, WRITE, 8, 4096);
+        record(&r, i * 10 + 5, BLKTRACE_ISSUE, WRITE, 8, 4096);
+        memcpy(bytes + i * 2 * EVENT_BYTES, r.bytes, 2 * EVENT_BYTES);
+    }
+    struct collected c;
+    collect(&c, "blktrace", bytes, 2 * WRITES * EVENT_BYTES, NULL);
+    assert_int_equal(c.rc, 0);
+    assert_int_equal(c.count, WRITES);
+    assert_int_equal(c.sink.loss.open, WRITES);
+    assert_int_equal(c.below_floor, 0);
+    assert_non_null(strstr(c.sink.note_text, "never completed"));
+    collect_free(&c);
+    free(bytes);
+}
+
 static void gaps_are_loss_and_restarts_are_not(void **state)
 {
     (void)state;
@@ -280,6 +305,7 @@ int main(void)
         cmocka_unit_test(completions_find_their_direction_and_size),
         cmocka_unit_test(bios_of_a_device_without_requests),
         cmocka_unit_test(a_lost_completion_does_not_hold_the_trace),
+        cmocka_unit_test(a_recording_without_completions_is_read),
         cmocka_unit_test(gaps_are_loss_and_restarts_are_not),
         cmocka_unit_test(damage_is_named),
     };

@@ -1,5 +1,5 @@
 /* Host, kernel, processors. */
-#include "capture/environment.h"
+#include "common/environment.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* The machine that a trace was recorded on, as the object that goes into its header. */
-#ifndef IOREEL_CAPTURE_ENVIRONMENT_H
-#define IOREEL_CAPTURE_ENVIRONMENT_H
+/* The machine that a trace comes from, as the object that goes into its header. */
+#ifndef IOREEL_COMMON_ENVIRONMENT_H
+#define IOREEL_COMMON_ENVIRONMENT_H
 
 #include <jansson.h>
 
