@@ -65,6 +65,6 @@ else
         tell end "$name" $status
     done
 fi
-tell done
+tell "done"
 sync
 poweroff -f

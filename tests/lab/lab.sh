@@ -93,6 +93,7 @@ run_boot() {
         jobs+=("$name:1:$(result_folder "$name" "$kernel")")
         rm -rf "$lab_build/results/$name$(result_folder "$name" "$kernel")"
         job_status[$name]=
+        : "${job_seconds[$name]:=0}"
     done
     # shellcheck disable=SC2086
     devices=$(union $devices)
@@ -203,9 +204,11 @@ run_scenarios() {
 take_lock() {
     mkdir -p "$lab_build"
     exec 8>"$lab_build/lock"
-    flock -n 8 && return
-    echo "lab: another run is on; waiting for it" >&2
-    flock 8
+    flock -n 8 || {
+        echo "lab: another run is on; waiting for it" >&2
+        flock 8
+    }
+    rm -rf "$lab_build"/root.* "$lab_build"/unpack.* # of a run that was ended
 }
 
 # lab_shell KERNEL: the guest's console is this terminal.

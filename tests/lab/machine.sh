@@ -3,11 +3,11 @@
 
 # device_args NAME DISK: QEMU's options for a device, and in $slot its PCI address, by which the guest
 # finds it whatever the kernel names it. Adding a device is adding a case.
-#   known-*  the same controllers over a medium that takes 400 ms for any request, any number at once
+#   known-*  the same controllers over a medium that takes 800 ms for any request, any number at once
 #   pull-*   disks that a scenario removes in mid-run
 device_args() {
     local drive="-drive if=none,id=d-$1,format=raw,cache=unsafe,aio=threads,discard=unmap,file=$2"
-    local known="-blockdev driver=null-co,node-name=d-$1,size=2147483648,latency-ns=400000000"
+    local known="-blockdev driver=null-co,node-name=d-$1,size=2147483648,latency-ns=800000000"
     case $1 in
         nvme) slot=10 args="$drive -device nvme,addr=10,drive=d-$1,serial=lab-nvme" ;;
         pvscsi) slot=11 args="$drive -device pvscsi,addr=11,id=c-$1 -device scsi-hd,bus=c-$1.0,drive=d-$1,serial=lab-pvscsi" ;;
@@ -108,7 +108,7 @@ machine_watch() {
                     ;;
                 end)
                     job_status[${words[1]}]=${words[2]}
-                    job_seconds[${words[1]}]=$((SECONDS - job_started))
+                    job_seconds[${words[1]}]=$((${job_seconds[${words[1]}]:-0} + SECONDS - job_started))
                     job=
                     deadline=$((SECONDS + boot_limit))
                     ;;

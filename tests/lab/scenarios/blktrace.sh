@@ -62,7 +62,10 @@ agree() {
     requests both.reel --device "$name" | sort >"$1.a"
     requests "$1.blktrace.reel" | sort >"$1.b"
     [ "$LAB_BREAK" != drop-event ] || sed -i 100d "$1.a"
-    [ "$LAB_BREAK" != wrong-latency ] || awk '{ print $1, int($2 * 1.05) }' "$1.a" >"$1.x" && mv "$1.x" "$1.a"
+    if [ "$LAB_BREAK" = wrong-latency ]; then
+        awk '{ print $1, $2 + 30000 }' "$1.a" >"$1.x"
+        mv "$1.x" "$1.a"
+    fi
     join -v 1 "$1.a" "$1.b" >"$1.only-ioreel"
     join -v 2 "$1.a" "$1.b" >"$1.only-blktrace"
     join "$1.a" "$1.b" | awk '{ d = $2 - $3; print (d < 0 ? -d : d), $0 }' | sort -n >"$1.differences"
@@ -76,7 +79,8 @@ agree() {
     check_true "$1: requests matched" "$matched > 50"
     # 20 us at the median: the clock's noise here, and far below the latencies.
     check_true "$1: latency differs by less than 20 us at the median" "$half < 20000"
-    echo "$1,$matched,$only_a,$only_b,$half,$tail_ns,$(percentile 50 <(awk '{ print $3 }' "$1.differences" | sort -n))" >>agreement.csv
+    awk '{ print $3 }' "$1.differences" | sort -n >"$1.latencies"
+    echo "$1,$matched,$only_a,$only_b,$half,$tail_ns,$(percentile 50 "$1.latencies")" >>agreement.csv
 }
 
 # percentile P FILE: of the first column, sorted.

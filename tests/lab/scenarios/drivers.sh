@@ -1,6 +1,7 @@
 # Every controller is there with its own driver, and grants the slots that it is known for.
 # lab: devices=nvme pvscsi lsi ahci virtio-blk virtio-scsi
 # lab: kernels=6.1 6.12
+# lab: limit=30
 # Needs nothing of ioreel: when this fails, the lab is at fault.
 
 # driver NODE: of the nearest PCI device above it.
