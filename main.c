@@ -5,11 +5,13 @@
 #include "common/command.h"
 #include "common/interrupt.h"
 #include "common/log.h"
+#include "model/commands.h"
 #include "traces/commands.h"
 
 static const struct command *const commands[] = {
     &cmd_info,
     &cmd_cat,
+    &cmd_check,
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
