@@ -12,6 +12,8 @@ static const struct command *const commands[] = {
     &cmd_info,
     &cmd_cat,
     &cmd_check,
+    &cmd_fit,
+    &cmd_whatif,
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

@@ -150,6 +150,11 @@ static int check_file(struct report *r, const char *path, struct error *err)
     struct sweeps sweeps = {NULL, 0};
     if (rc == 0)
         rc = sweeps_build(&table, &sweeps, err);
+    const char *base = strrchr(path, '/');
+    base = base ? base + 1 : path;
+    for (size_t i = 0; i < table.count && rc == 0; i++)
+        if (!table.rows[i].source[0])
+            measurement_set_text(table.rows[i].source, base, strlen(base));
     for (size_t i = 0; i < table.note_count && rc == 0; i++)
         log_info("%s: %s", path, table.notes[i]);
     for (size_t i = 0; i < table.count && rc == 0; i++) {

@@ -171,7 +171,7 @@ static bool read_job(const json_t *document, const json_t *job, struct measureme
     }
     const char *name = json_string_value(json_object_get(job, "jobname"));
     if (name)
-        measurement_set_text(m->workload, name, strlen(name));
+        measurement_set_text(m->run, name, strlen(name));
     const char *file = option(document, job, "filename");
     if (file)
         measurement_set_text(m->device, file, strlen(file));
@@ -220,7 +220,7 @@ static int add_job(const json_t *job, const struct measurement *m, struct group 
 {
     long long id = json_integer_value(json_object_get(job, "groupid"));
     struct group *last = *group_count ? &groups[*group_count - 1] : NULL;
-    if (last && last->id == id && strcmp(table->rows[last->row].workload, m->workload) == 0 &&
+    if (last && last->id == id && strcmp(table->rows[last->row].run, m->run) == 0 &&
         last->entries < m->threads) {
         merge_clone(&table->rows[last->row], m);
         last->entries++;
@@ -228,7 +228,7 @@ static int add_job(const json_t *job, const struct measurement *m, struct group 
     }
     if (last && last->id == id)
         measurements_note(table, "fio jobs %s and %s ran at the same time; each is its own row",
-                          table->rows[last->row].workload, m->workload);
+                          table->rows[last->row].run, m->run);
     int rc = measurements_add(table, m, err);
     if (rc == 0)
         groups[(*group_count)++] = (struct group){id, table->count - 1, 1};

@@ -71,12 +71,6 @@ int measurements_read_bytes(const struct measure_input *in, struct measurements 
     if (table->count == first)
         return error_set(err, EBADMSG, "%s: read as %s, but it holds no row of measurements",
                          in->name, best->summary);
-    for (size_t i = first; i < table->count; i++)
-        if (!table->rows[i].source[0]) {
-            const char *base = strrchr(in->name, '/');
-            base = base ? base + 1 : in->name;
-            measurement_set_text(table->rows[i].source, base, strlen(base));
-        }
     measurements_settle(table, first);
     return 0;
 }

@@ -76,7 +76,7 @@ static int add_rows(const char *path, const struct depth_class classes[DEPTH_CLA
             continue;
         struct measurement m;
         measurement_clear(&m);
-        measurement_set_text(m.source, base, strlen(base));
+        measurement_set_text(m.run, base, strlen(base));
         double mean = c->latency_ns / c->ios;
         double variance = c->latency_square / c->ios - mean * mean;
         m.threads = 1;

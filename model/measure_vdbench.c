@@ -143,7 +143,7 @@ static int read_vdbench(const struct measure_input *in, struct measurements *tab
             if (map[i] == VD_INTERVAL)
                 average = list[i].length >= 4 && strncasecmp(list[i].text, "avg_", 4) == 0;
             else if (map[i] == VD_RUN)
-                measurement_set_text(m.workload, list[i].text, list[i].length);
+                measurement_set_text(m.run, list[i].text, list[i].length);
             else if (map[i] != VD_OTHER &&
                      !number_read_all(list[i].text, list[i].length, &value, NULL))
                 store(&m, map[i], value);

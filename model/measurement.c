@@ -30,7 +30,7 @@ double measurement_depth(const struct measurement *m)
 
 const char *measurement_label(const struct measurement *m, char out[MEASUREMENT_LABEL])
 {
-    const char *parts[] = {m->source, m->device, m->controller, m->workload};
+    const char *parts[] = {m->source, m->device, m->controller, m->workload, m->run};
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

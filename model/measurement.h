@@ -30,15 +30,16 @@ struct measurement {
     char device[MEASUREMENT_TEXT];
     char controller[MEASUREMENT_TEXT];
     char workload[MEASUREMENT_TEXT];
-    unsigned pattern;         /* enum measurement_pattern */
-    double read_pct;          /* share of reads, 0 to 100 */
-    double block_bytes;       /* of one I/O */
-    double threads;           /* or jobs, or workers */
-    double iodepth;           /* outstanding I/Os of each thread */
-    struct stated iops;       /* per second */
-    struct stated throughput; /* bytes per second */
-    struct stated latency_us; /* mean, submission to completion */
-    double latency_sd_us;     /* standard deviation of the latency */
+    char run[MEASUREMENT_TEXT]; /* a job's or a file's name: tells rows apart, not sweeps */
+    unsigned pattern;           /* enum measurement_pattern */
+    double read_pct;            /* share of reads, 0 to 100 */
+    double block_bytes;         /* of one I/O */
+    double threads;             /* or jobs, or workers */
+    double iodepth;             /* outstanding I/Os of each thread */
+    struct stated iops;         /* per second */
+    struct stated throughput;   /* bytes per second */
+    struct stated latency_us;   /* mean, submission to completion */
+    double latency_sd_us;       /* standard deviation of the latency */
     double p50_us, p90_us, p99_us;
     struct stated cpu_pct; /* of the machine that submitted */
     double cores;          /* of that machine */
