@@ -2,15 +2,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/commands.h"
+#include "capture/commands.h"
 #include "common/command.h"
 #include "common/interrupt.h"
 #include "common/log.h"
 #include "model/commands.h"
+#include "replay/commands.h"
 #include "traces/commands.h"
 
 static const struct command *const commands[] = {
+    &cmd_capture,
+    &cmd_import,
     &cmd_info,
     &cmd_cat,
+    &cmd_stat,
+    &cmd_replay,
+    &cmd_compare,
     &cmd_check,
     &cmd_fit,
     &cmd_whatif,

@@ -15,6 +15,8 @@
  */
 #define NODE_LOSS 0.05
 #define SMALL_MAX 16384
+/* Below this utilization a station holds nothing up. */
+#define BUSY 0.7
 /* Ratios between controllers that differ by more than this from source to source give no number. */
 #define RATIO_SPREAD 1.2
 

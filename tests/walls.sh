@@ -23,7 +23,7 @@ allowed() {
 # Headers a room keeps to itself, by pattern; everything else in it is public.
 private_headers() {
     case $1 in
-        traces) echo 'reel_[a-z]*\.h' ;;
+        traces) echo '(reel|blktrace|csv)_[a-z]*\.h' ;;
         capture) echo '[a-z_]*\.bpf\.h|capture_[a-z_]*\.h|wire/.*' ;;
         replay) echo 'engine[a-z_]*\.h|guard\.h|schedule\.h|replay_[a-z_]*\.h' ;;
         *) echo 'no-such-header' ;;

@@ -255,7 +255,7 @@ static int bad_column(struct error *err, const char *why)
 static int decompress_frame(struct reel_codec *codec, const struct reel_column *column,
                             const uint8_t *frame, uint8_t *to, struct error *err)
 {
-    if (reel_hash(frame, column->compressed_bytes) != column->hash)
+    if (!reel_hash_matches(frame, column->compressed_bytes, column->hash))
         return bad_column(err, "its checksum does not match");
     size_t got = ZSTD_decompressDCtx(codec->decoder, to, column->decoded_bytes, frame,
                                      column->compressed_bytes);

@@ -98,6 +98,19 @@ uint64_t reel_hash(const void *bytes, size_t count)
     return XXH64(bytes, count, 0);
 }
 
+#ifdef IOREEL_FUZZING
+bool reel_hash_matches(const void *bytes, size_t count, uint64_t wanted)
+{
+    (void)bytes, (void)count, (void)wanted;
+    return true;
+}
+#else
+bool reel_hash_matches(const void *bytes, size_t count, uint64_t wanted)
+{
+    return reel_hash(bytes, count) == wanted;
+}
+#endif
+
 size_t reel_frame_begin(struct reel_bytes *b, enum reel_kind kind)
 {
     size_t start = b->size;
@@ -126,7 +139,8 @@ int reel_frame_check(const uint8_t *frame, size_t size, unsigned *kind, struct r
     if (size < REEL_FRAME_OVERHEAD || load_le32(frame) != REEL_SKIPPABLE_MAGIC ||
         memcmp(frame + 8, "REEL", 4) != 0)
         return error_set(err, EBADMSG, "no frame of a .reel stands there");
-    if (load_le64(frame + size - REEL_FRAME_TAIL) != reel_hash(frame, size - REEL_FRAME_TAIL))
+    if (!reel_hash_matches(frame, size - REEL_FRAME_TAIL,
+                           load_le64(frame + size - REEL_FRAME_TAIL)))
         return error_set(err, EBADMSG, "its checksum does not match");
     if (frame[13] != REEL_VERSION)
         return error_set(err, EBADMSG, "it is of format version %u, this program reads version %u",

@@ -193,7 +193,7 @@ static int read_seek_table(struct reel_scan *scan, uint64_t want_hash, struct er
         error_set(err, EBADMSG, "more bytes follow its end");
         return damaged(scan, at + size, "the file", err);
     }
-    if (reel_hash(table, size) != want_hash) {
+    if (!reel_hash_matches(table, size, want_hash)) {
         error_set(err, EBADMSG, "its checksum does not match");
         return damaged(scan, at, "the seek table", err);
     }

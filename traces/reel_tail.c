@@ -152,7 +152,7 @@ int reel_tail_find(struct reel_source *s, struct reel_extent *extent, struct tra
         rc = 1;
     if (!rc)
         rc = reel_tail_get_end(&payload, extent, loss, index, &seek_hash, err);
-    if (!rc && seek_hash != reel_hash(table, table_bytes))
+    if (!rc && !reel_hash_matches(table, table_bytes, seek_hash))
         rc = 1;
     for (size_t i = 0; !rc && i < index->count; i++)
         if (index->entries[i].file_offset >= table_at ||
