@@ -57,7 +57,7 @@ static const struct option_row option_rows[] = {
 };
 
 static const char *const examples[] = {
-    "ioreel fit model/data/sweeps.csv --source A -o /tmp/a.json",
+    "ioreel fit model/data/sweeps.csv --source A -o a.json",
     "ioreel fit model/data/sweeps.csv --qd 1,8,32 --validate",
     "ioreel fit --list",
     NULL,
