@@ -210,7 +210,7 @@ static void merge_clone(struct measurement *into, const struct measurement *m)
 }
 
 struct group {
-    long long id;
+    double id;
     size_t row;     /* index into the table */
     double entries; /* how many jobs of it were seen */
 };
@@ -218,7 +218,7 @@ struct group {
 static int add_job(const json_t *job, const struct measurement *m, struct group *groups,
                    size_t *group_count, struct measurements *table, struct error *err)
 {
-    long long id = json_integer_value(json_object_get(job, "groupid"));
+    double id = json_number_value(json_object_get(job, "groupid"));
     struct group *last = *group_count ? &groups[*group_count - 1] : NULL;
     if (last && last->id == id && strcmp(table->rows[last->row].run, m->run) == 0 &&
         last->entries < m->threads) {
@@ -252,9 +252,9 @@ static int read_document(const struct measure_input *in, const json_t *document,
     for (size_t i = 0; i < count && rc == 0; i++) {
         const json_t *job = json_array_get(jobs, i);
         struct measurement m;
-        long long fault = json_integer_value(json_object_get(job, "error"));
-        if (fault)
-            measurements_note(table, "a fio job ended with error %lld; its row is kept", fault);
+        double fault = json_number_value(json_object_get(job, "error"));
+        if (fault != 0)
+            measurements_note(table, "a fio job ended with error %.0f; its row is kept", fault);
         if (!read_job(document, job, &m, table))
             continue;
         m.line = line;
@@ -309,7 +309,8 @@ static int read_fio(const struct measure_input *in, struct measurements *table, 
     int rc = 0;
     while (rc == 0 && next_document(copy, in->length, &at)) {
         json_error_t fault;
-        json_t *document = json_loadb(copy + at, in->length - at, JSON_DISABLE_EOF_CHECK, &fault);
+        json_t *document = json_loadb(copy + at, in->length - at,
+                                      JSON_DISABLE_EOF_CHECK | JSON_DECODE_INT_AS_REAL, &fault);
         uint64_t line = 1;
         for (size_t i = 0; i < at; i++)
             line += copy[i] == '\n';
