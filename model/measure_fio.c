@@ -305,15 +305,15 @@ static int read_fio(const struct measure_input *in, struct measurements *table, 
         return error_set(err, ENOMEM, "%s: out of memory", in->name);
     memcpy(copy, in->text, in->length);
     mend_numbers(copy, in->length);
-    size_t at = 0;
+    size_t at = 0, counted = 0;
+    uint64_t line = 1;
     int rc = 0;
     while (rc == 0 && next_document(copy, in->length, &at)) {
         json_error_t fault;
         json_t *document = json_loadb(copy + at, in->length - at,
                                       JSON_DISABLE_EOF_CHECK | JSON_DECODE_INT_AS_REAL, &fault);
-        uint64_t line = 1;
-        for (size_t i = 0; i < at; i++)
-            line += copy[i] == '\n';
+        for (; counted < at; counted++)
+            line += copy[counted] == '\n';
         if (!document) {
             rc = error_set(err, EBADMSG, "%s:%llu: %s", in->name,
                            (unsigned long long)line +
