@@ -4,18 +4,21 @@
 
 #include <math.h>
 
-#define LINEAR  0.06 /* latency may rise so much and still count as flat */
-#define PLATEAU 0.03 /* a point that near the highest lies on the plateau */
-#define SNAP    0.05 /* a usual number of slots that near is taken */
+#define LINEAR     0.06 /* latency may rise so much and still count as flat */
+#define PLATEAU    0.03 /* a point that near the highest lies on the plateau */
+#define SNAP       0.05 /* a usual number of slots that near is taken */
+#define SNAP_EXACT 0.005
 
-/* Queue depths that drivers and protocols are known to have: AHCI 32 (31 with one kept back), the
- * LSI Logic adapters 32, 64 and 128, PVSCSI 64 and 254, NVMe powers of two less one. */
-static const double usual[] = {1,   2,   4,   8,   16,  31,  32,   63,   64,  127,
-                               128, 254, 255, 256, 511, 512, 1023, 1024, 2048};
+/* Queue depths that drivers and protocols are known to have: AHCI 32, the LSI Logic adapters 32, 64
+ * and 128, PVSCSI 64 and 254, powers of two elsewhere. Latency rises a little as slots fill, so the
+ * plateau times the latency below it comes out low by some per cent. */
+static const double usual[] = {1, 2, 4, 8, 16, 32, 64, 128, 254, 256, 512, 1024, 2048};
 
-static double snap(double slots)
+/* scatter: how much the latencies below the plateau differ. Where they do not, the number that
+ * comes out is exact by itself. */
+static double snap(double slots, double scatter)
 {
-    double best = round(slots), distance = SNAP;
+    double best = round(slots), distance = scatter < 0.001 ? SNAP_EXACT : SNAP;
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
         double off = fabs(log(slots / usual[i]));
         if (off < distance) {
@@ -28,7 +31,7 @@ static double snap(double slots)
 
 void fit_find_slots(struct fit *f)
 {
-    double most = 0, latency = 0;
+    double most = 0, latency = 0, scatter = 0;
     for (size_t i = 0; i < f->count; i++)
         most = fmax(most, f->points[i].iops);
     /* The deepest point below the plateau, and every one above it, must show one latency. */
@@ -36,6 +39,7 @@ void fit_find_slots(struct fit *f)
     double first = f->points[0].depth / f->points[0].iops;
     for (size_t i = 0; i < f->count && f->points[i].iops < (1 - PLATEAU) * most; i++) {
         latency = f->points[i].depth / f->points[i].iops;
+        scatter = fmax(scatter, fabs(log(latency / first)));
         if (latency > first * (1 + LINEAR))
             return;
         below = i;
@@ -64,7 +68,7 @@ void fit_find_slots(struct fit *f)
     }
     double slots = exp(plateau / seen) * latency;
     double spread = 2 * FIT_NOISE * sqrt(1 + 1 / seen) / 1.4142135623730951;
-    f->slots = snap(slots);
+    f->slots = snap(slots, scatter);
     f->slots_low = fmin(f->slots, floor(slots * exp(-spread)));
     f->slots_high = fmax(f->slots, ceil(slots * exp(spread)));
 }

@@ -92,10 +92,10 @@ double percentile_latency_us(double depth, double service_us, double mean_us, do
     }
     struct mixture m = {.cv = fmax(cv, 1e-3)};
     fill(&m, others, q);
-    double low = 0, high = 2;
+    double low = 0, high = 1 + others * q + 8 * sqrt(variance + cv * cv * (1 + others * q) + 1);
     while (distribution(&m, high) < percent / 100 && high < 1e6)
         high *= 2;
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 26; i++) {
         double x = (low + high) / 2;
         if (distribution(&m, x) < percent / 100)
             low = x;

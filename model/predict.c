@@ -24,6 +24,7 @@
     0.12                  /* of the room under the corner: where it lies in that gap, it is sharp  \
                            */
 #define LEAN_PLATEAU 0.80 /* down, beyond the last point: the plateau may be there already */
+#define LEAN_BELOW   0.15 /* up, for each halving of depth below the first point */
 #define JUMP_SIGN    0.06 /* latency so far above its neighbours' chord is a jump */
 #define BRACKET      0.05
 #define STEP         1e-4
@@ -260,6 +261,17 @@ static void between(const struct predictor *p, double depth, double half, double
     }
 }
 
+/* Shallower than all that was measured: latency is no higher than at the first point, and how much
+ * lower it is nobody knows. */
+static void below(const struct fit *f, double depth, double half, double mean, double *low,
+                  double *high)
+{
+    const struct sweep_point *first = &f->points[0];
+    double ray = log(first->iops * depth / first->depth);
+    *low = fmin(mean - half, ray - 2 * FIT_NOISE);
+    *high = mean + hypot(half, LEAN_BELOW * log2(first->depth / depth));
+}
+
 /* Two points: hyperbola and asymptotes through both are all that can be said. */
 static void bracket(const struct fit *f, double depth, double *mean, double *low, double *high)
 {
@@ -314,6 +326,8 @@ struct prediction predictor_at(const struct predictor *p, double depth)
     const struct sweep_point *last = &f->points[f->count - 1];
     if (f->basis == FIT_BRACKET)
         bracket(f, depth, &mean, &low, &high);
+    else if (depth < f->points[0].depth)
+        below(f, depth, half, mean, &low, &high);
     else if (depth > last->depth)
         low = mean - hypot(half, LEAN_PLATEAU * fmax(mean - log(last->iops), 0));
     else

@@ -29,6 +29,7 @@ struct whatif {
     double depth_shallow, depth_deep;
     struct whatif_factor flat; /* protection, nodes, another controller */
     bool as_measured, beyond;
+    double service_us; /* predicted latency at depth 1 */
     char notes[WHATIF_NOTES_MAX][200];
     size_t note_count;
 };
@@ -209,6 +210,7 @@ int whatif_create(const struct model *m, const struct whatif_question *q, double
         whatif_free(w);
         return rc;
     }
+    w->service_us = predictor_at(w->predictor, 1).latency_us;
     *out = w;
     return 0;
 }
@@ -321,7 +323,7 @@ struct whatif_point whatif_at(const struct whatif *w, double depth)
         x.depth = x.latency_us = x.latency_low_us = x.latency_high_us = NAN;
     set_cpu(w, &x);
     if (w->as_measured && inside >= wanted * (1 - 1e-9)) {
-        double service = predictor_at(w->predictor, 1).latency_us;
+        double service = w->service_us;
         x.p50_us = percentile_latency_us(inside, service, x.latency_us, w->base->service_cv, 50);
         x.p90_us = percentile_latency_us(inside, service, x.latency_us, w->base->service_cv, 90);
         x.p99_us = percentile_latency_us(inside, service, x.latency_us, w->base->service_cv, 99);

@@ -72,6 +72,14 @@ for slots in 32 64; do
             "($(json '.points[1].iops' <<<"$out") / ($slots / 0.0514) - 1)^2 < 0.03^2"
     done
 done
+# As an emulated controller of 64 slots over a device of 50 ms answers: latency grows by 3 %.
+{ echo "$head"; row 1 19.76 8 157.2 32 622.6 128 1210; } >"$scratch/known.csv"
+expect 0 "$IOREEL" fit "$scratch/known.csv" -o "$scratch/known.json" --overwrite-output
+check "64 slots of a slowing device" "$(jq '.parameters.slots.value | floor' "$scratch/known.json")" 64
+# Slots of no usual number, without noise, come out as they are.
+known 62 0.0514 0 >"$scratch/known.csv"
+expect 0 "$IOREEL" fit "$scratch/known.csv" -o "$scratch/known.json" --overwrite-output
+check "62 slots" "$(jq '.parameters.slots.value | floor' "$scratch/known.json")" 62
 known 254 0.0514 0.01 >"$scratch/known.csv"
 expect 0 "$IOREEL" fit "$scratch/known.csv" -o "$scratch/known.json" --overwrite-output
 check "254 slots are not seen to depth 128" "$(jq -c '[.parameters.slots.value, (.parameters.slots.low | floor)]' "$scratch/known.json")" "[null,128]"
@@ -87,10 +95,37 @@ for measured in 143 185 272 387 586; do
     i=$((i + 1))
 done
 
-# A trace: windows by depth.
-if [ -x "$IOREEL_BUILD/tests/make_trace" ]; then
-    expect 1 "$IOREEL" fit "$IOREEL_SOURCE/traces/samples/sqlite.reel" -o "$scratch/t.json"
-    check_one_line "a trace without steady depths"
+# A trace: windows of steady depth become the rows; the latency there gives the rate.
+awk 'BEGIN {
+    print "issue_ns,op,offset_bytes,len_bytes,latency_ns,depth"
+    now = 0
+    for (i = 0; i < 3; i++) {
+        depth = 8 ^ i > 32 ? 32 : 8 ^ i
+        latency = 80000 * (1 + (depth - 1) / 15)
+        for (n = 0; n < 3000; n++) {
+            printf "%d,read,%d,4096,%d,%d\n", now, n * 4096, latency, depth
+            now += latency / depth
+        }
+    }
+}' >"$scratch/trace.csv"
+expect 0 "$IOREEL" import -q "$scratch/trace.csv" -o "$scratch/trace.reel"
+expect 0 "$IOREEL" fit "$scratch/trace.reel" -o "$scratch/trace.json"
+check "three depths" "$(jq -c '[.sweeps[0].points[].depth | round]' "$scratch/trace.json")" "[1,8,32]"
+expect 0 "$IOREEL" whatif "$scratch/trace.json" --qd 16 --json
+check_true "between them" "($(json '.points[0].iops' <<<"$out") / 100000 - 1)^2 < 0.08^2"
+expect 1 "$IOREEL" fit "$IOREEL_SOURCE/traces/samples/sqlite.reel" -o "$scratch/t.json"
+check_one_line "a trace without steady depths"
+
+# fio, one file a depth.
+if command -v fio >/dev/null; then
+    for depth in 1 4 16; do
+        fio --name="qd$depth" --filename="$scratch/f" --size=16m --rw=randread --bs=4k --direct=0 \
+            --iodepth=1 --numjobs=$depth --thread --group_reporting --ioengine=psync \
+            --rate_iops=200 --runtime=1 --time_based --output-format=json >"$scratch/qd$depth.json" 2>/dev/null
+    done
+    expect 0 "$IOREEL" check -q --json "$scratch"/qd1.json
+    expect 1 "$IOREEL" fit "$scratch"/qd1.json
+    check_match "one file, one depth" "$talk" "one depth alone|not within"
 fi
 
 # The list names what contradicts.
