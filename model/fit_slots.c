@@ -39,7 +39,8 @@ void fit_find_slots(struct fit *f)
     double first = f->points[0].depth / f->points[0].iops;
     for (size_t i = 0; i < f->count && f->points[i].iops < (1 - PLATEAU) * most; i++) {
         latency = f->points[i].depth / f->points[i].iops;
-        scatter = fmax(scatter, fabs(log(latency / first)));
+        scatter = fmax(scatter,
+                       fabs(log(latency / first)) - f->points[0].rounding - f->points[i].rounding);
         if (latency > first * (1 + LINEAR))
             return;
         below = i;
