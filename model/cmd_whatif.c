@@ -158,7 +158,8 @@ static double *make_depths(const struct whatif_options *o, const struct model *m
 static json_t *point_json(const struct whatif_point *x)
 {
     json_t *o = json_object(), *u = json_object();
-    json_object_set_new(o, "qd", json_double(x->depth));
+    json_object_set_new(o, "qd",
+                        isnan(x->depth) ? json_null() : json_integer((json_int_t)x->depth));
     json_object_set_new(o, "iops", json_double(x->iops));
     json_object_set_new(o, "iops_low", json_double(x->iops_low));
     json_object_set_new(o, "iops_high", json_double(x->iops_high));
@@ -184,7 +185,7 @@ static json_t *bounds_json(const struct whatif *w, double depth)
 {
     struct law_bounds b = whatif_bounds(w, depth);
     json_t *o = json_object();
-    json_object_set_new(o, "qd", json_double(depth));
+    json_object_set_new(o, "qd", json_integer((json_int_t)depth));
     json_object_set_new(o, "iops_upper", json_double(b.upper));
     json_object_set_new(o, "iops_lower", json_double(b.lower));
     json_object_set_new(o, "balanced_iops_upper", json_double(b.balanced_upper));

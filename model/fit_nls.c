@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/gsl_quiet.h"
+
 #define STEPS_MAX 200
 #define THETA_MAX 40 /* |theta|: parameters from 4e-18 to 2e17 */
 #define GUARD_SD  8  /* how far a parameter may wander from its first guess, in e-folds */
@@ -22,16 +24,6 @@ struct problem {
     double first[STATION_PARAMETERS_MAX];
     double *iops; /* scratch of depth_max + 1 */
 };
-
-/* GSL's own handler aborts; every status is looked at here instead. */
-static void quiet_gsl(void)
-{
-    static bool done;
-    if (!done) {
-        gsl_set_error_handler_off();
-        done = true;
-    }
-}
 
 static double deviation(const struct sweep_point *p)
 {
@@ -133,7 +125,7 @@ static int solve(struct problem *p, size_t rows, struct fit_member *out)
 int fit_member(const struct station_model *model, const struct sweep_point *points, size_t count,
                size_t skip, struct fit_member *out, struct error *err)
 {
-    quiet_gsl();
+    gsl_quiet();
     struct problem p = {.model = model, .points = points, .count = count, .skip = skip};
     struct sweep_point used[FIT_POINTS_MAX];
     size_t kept = 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/json_out.h"
+#include "model/gsl_quiet.h"
 
 int model_begin(struct model *m, const char *name, struct error *err)
 {
@@ -82,12 +83,19 @@ static json_t *parameters(const struct fit *f)
     return o;
 }
 
+/* A depth or a size: an integer where it is one. */
+static json_t *json_whole(double value)
+{
+    return value == floor(value) && fabs(value) < 1e15 ? json_integer((json_int_t)value)
+                                                       : json_double(value);
+}
+
 static json_t *range(const struct fit *f)
 {
     json_t *o = json_object();
-    json_object_set_new(o, "qd_min", json_double(f->points[0].depth));
-    json_object_set_new(o, "qd_max", json_double(f->points[f->count - 1].depth));
-    json_object_set_new(o, "block_bytes", json_double(f->key.block_bytes));
+    json_object_set_new(o, "qd_min", json_whole(f->points[0].depth));
+    json_object_set_new(o, "qd_max", json_whole(f->points[f->count - 1].depth));
+    json_object_set_new(o, "block_bytes", json_whole(f->key.block_bytes));
     json_object_set_new(o, "read_pct", json_double(f->key.read_pct));
     const char *pattern = measurement_pattern_name(f->key.pattern);
     json_object_set_new(o, "pattern", json_text_or_null(pattern[0] ? pattern : NULL));
@@ -125,7 +133,7 @@ static json_t *key_to_json(const struct measurement *k)
     json_object_set_new(o, "workload", text(k->workload));
     json_object_set_new(o, "pattern", text(measurement_pattern_name(k->pattern)));
     json_object_set_new(o, "read_pct", json_double(k->read_pct));
-    json_object_set_new(o, "block_bytes", json_double(k->block_bytes));
+    json_object_set_new(o, "block_bytes", json_whole(k->block_bytes));
     json_object_set_new(o, "nodes", json_double(k->nodes));
     json_object_set_new(o, "cores", json_double(k->cores));
     json_object_set_new(o, "usd_per_gb", json_double(k->usd_per_gb));
@@ -139,7 +147,7 @@ static json_t *points_to_json(const struct fit *f)
     for (size_t i = 0; i < f->count; i++) {
         const struct sweep_point *p = &f->points[i];
         json_t *o = json_object();
-        json_object_set_new(o, "depth", json_double(p->depth));
+        json_object_set_new(o, "depth", json_whole(p->depth));
         json_object_set_new(o, "iops", json_double(p->iops));
         json_object_set_new(o, "rounding", json_double(p->rounding));
         json_object_set_new(o, "runs", json_u64(p->runs));
@@ -188,7 +196,7 @@ static json_t *fit_to_json(const struct fit *f)
     json_object_set_new(o, "fit", quality(f));
     json_object_set_new(o, "scale", json_double(f->scale));
     json_object_set_new(o, "freedom", json_double(f->freedom));
-    json_object_set_new(o, "slots", json_double(f->slots));
+    json_object_set_new(o, "slots", json_whole(f->slots));
     json_object_set_new(o, "slots_low", json_double(f->slots_low));
     json_object_set_new(o, "slots_high", json_double(f->slots_high));
     json_object_set_new(o, "service_cv", json_double(f->service_cv));
@@ -201,6 +209,7 @@ static json_t *fit_to_json(const struct fit *f)
 
 json_t *model_to_json(const struct model *m)
 {
+    gsl_quiet();
     const struct fit *f = &m->fits[m->main];
     json_t *o = json_object(), *sweeps = json_array();
     for (size_t i = 0; i < m->count; i++)

@@ -4,6 +4,8 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
+#include "model/gsl_quiet.h"
+
 #define TERMS_MAX 400
 #define NORMAL_FROM                                                                                \
     60.0 /* variance of the number ahead from which the whole is taken as normal                   \
@@ -81,6 +83,7 @@ double percentile_latency_us(double depth, double service_us, double mean_us, do
     if (!(depth >= 1) || !(service_us > 0) || !(mean_us > 0) || !(cv > 0) || cv > 10 ||
         !(percent > 0) || !(percent < 100))
         return NAN;
+    gsl_quiet();
     double others = depth - 1, wait = fmax(mean_us / service_us - 1, 0);
     /* Beyond this all others are ahead and the services themselves must have slowed down. */
     double stretch = wait > others - 0.5 && others > 0 ? (1 + wait) / (others + 0.5) : 1;

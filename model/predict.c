@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/gsl_quiet.h"
+
 /* Real curves leave every model by steps of about 2 %, related over some two doublings of depth. */
 #define MISFIT          0.02
 #define MISFIT_RANGE    2.0
@@ -129,6 +131,7 @@ static int fill_tables(struct predictor *p, struct error *err)
 int predictor_create(const struct fit *f, size_t depth_max, struct predictor **out,
                      struct error *err)
 {
+    gsl_quiet();
     size_t measured = f->basis == FIT_CAPACITY ? 1 : (size_t)ceil(f->points[f->count - 1].depth);
     if (depth_max > FIT_DEPTH_MAX)
         return error_set(err, ERANGE, "a depth of %zu is over the limit of %d", depth_max,

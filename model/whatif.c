@@ -266,19 +266,22 @@ static void add_utilization(struct whatif_point *x, const char *name, double sha
     }
 }
 
-static void set_cpu(const struct whatif *w, struct whatif_point *x)
+static void set_cpu(const struct whatif *w, double wanted, struct whatif_point *x)
 {
     double cost = w->base->cpu_us_per_io;
     double cores = w->q.cores > 0 ? w->q.cores : w->base->key.cores;
-    x->cpu_pct = law_cpu_pct(cost, x->iops, cores);
     double limit = w->q.threads >= 1 ? law_cpu_limit(cost, w->q.threads) : INFINITY;
     if (x->iops > limit) {
         double cut = limit / x->iops;
         x->iops = limit;
         x->iops_low = fmin(x->iops_low * cut, limit);
         x->iops_high = fmin(x->iops_high, limit * 1.05);
+        x->latency_us = wanted / x->iops * 1e6;
+        x->latency_low_us = wanted / x->iops_high * 1e6;
+        x->latency_high_us = wanted / x->iops_low * 1e6;
         x->bottleneck = "host threads";
     }
+    x->cpu_pct = law_cpu_pct(cost, x->iops, cores);
     if (isfinite(limit))
         add_utilization(x, "host threads", x->iops / limit);
 }
@@ -299,7 +302,9 @@ static void set_stations(const struct whatif *w, double inside, struct whatif_po
                 x->bottleneck = names[i];
             }
         }
-        if (most < BUSY)
+        if (isnan(x->iops))
+            x->bottleneck = NULL;
+        else if (most < BUSY)
             x->bottleneck = "depth"; /* nothing is busy: more in flight would give more */
     }
 }
@@ -321,7 +326,7 @@ struct whatif_point whatif_at(const struct whatif *w, double depth)
         x.bottleneck = "slots";
     if (w->base->basis == FIT_CAPACITY && isnan(w->base->points[0].depth))
         x.depth = x.latency_us = x.latency_low_us = x.latency_high_us = NAN;
-    set_cpu(w, &x);
+    set_cpu(w, wanted, &x);
     if (w->as_measured && inside >= wanted * (1 - 1e-9)) {
         double service = w->service_us;
         x.p50_us = percentile_latency_us(inside, service, x.latency_us, w->base->service_cv, 50);
