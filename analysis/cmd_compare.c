@@ -186,18 +186,38 @@ static void print_latencies(const struct trace_compare *c, bool comparable)
     text_table_free(table);
 }
 
+/* One line for what both know and differs, one for all that only one of them knows. */
 static void print_differences(const struct compare_sides *s)
 {
     json_t *list = differences(s->metas[0], s->metas[1]);
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_t *row = json_array_get(list, i);
-        char *a = json_dumps(json_object_get(row, "a"), JSON_ENCODE_ANY);
-        char *b = json_dumps(json_object_get(row, "b"), JSON_ENCODE_ANY);
+        json_t *left = json_object_get(row, "a"), *right = json_object_get(row, "b");
+        if (!left || !right || json_is_null(left) || json_is_null(right))
+            continue;
+        char *a = json_dumps(left, JSON_ENCODE_ANY), *b = json_dumps(right, JSON_ENCODE_ANY);
         printf("differs      %s %s: %s, then %s\n", json_string_value(json_object_get(row, "of")),
-               json_string_value(json_object_get(row, "what")), a ? a : "unknown",
-               b ? b : "unknown");
+               json_string_value(json_object_get(row, "what")), a ? a : "?", b ? b : "?");
         free(a);
         free(b);
+    }
+    for (int side = 0; side < 2; side++) {
+        bool any = false;
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            json_t *row = json_array_get(list, i);
+            json_t *own = json_object_get(row, side ? "b" : "a");
+            json_t *other = json_object_get(row, side ? "a" : "b");
+            if (!own || json_is_null(own) || (other && !json_is_null(other)))
+                continue;
+            printf("%s %s",
+                   any    ? ","
+                   : side ? "known in B  "
+                          : "known in A  ",
+                   json_string_value(json_object_get(row, "what")));
+            any = true;
+        }
+        if (any)
+            putchar('\n');
     }
     json_decref(list);
 }

@@ -2,7 +2,9 @@
 # What a capture costs the workload that it watches: IOPS of one fio job (4 KiB random reads, queue
 # depth 32, a loop device over memory) with a capture, over the mean of the runs without one just before
 # and just after. Beside it the capture's own CPU time, and what its programs take in the kernel for
-# each I/O, by the kernel's own count in a pass of its own. Medians; absolutes depend on the machine.
+# each I/O, by the kernel's own count (with its clock reads in it) in a pass of its own. The row "filter"
+# watches another, idle device: what is left when nothing is accounted. Medians; absolutes depend on
+# the machine.
 # Usage: IOREEL=build/release/ioreel tests/bench/capture_cost.sh [ROUNDS] [SECONDS]
 set -u
 IOREEL=${IOREEL:-build/release/ioreel}
@@ -15,6 +17,8 @@ need_bpf
 need_command fio
 need_command jq
 need_command bpftool
+make_loop 16M
+idle_device=$loop_device
 make_loop 1G filled
 ticks_per_s=$(getconf CLK_TCK)
 stats=$(sysctl -n kernel.bpf_stats_enabled)
@@ -28,7 +32,7 @@ load() { # prints IOPS
 
 start() { # ARGUMENTS...: a capture that records, its pid in $capture
     rm -f "$scratch/cost.talk"
-    "$IOREEL" capture -d "$loop_device" -o "$scratch/cost.reel" --overwrite-output --json "$@" \
+    "$IOREEL" capture -d "${watched:-$loop_device}" -o "$scratch/cost.reel" --overwrite-output --json "$@" \
         >"$scratch/cost.json" 2>"$scratch/cost.talk" &
     capture=$!
     until grep -qs recording "$scratch/cost.talk"; do sleep 0.05; done
@@ -39,34 +43,39 @@ stop() {
     wait "$capture"
 }
 
+cpu_ticks() { awk '{ print $14 + $15 }' "/proc/$capture/stat"; }
+
 # measure NAME ARGUMENTS...: a line to $scratch/NAME: ratio iops cpu_us bytes lost_ppm
 measure() {
     local name=$1 with after ticks
     shift
     start "$@"
+    ticks=$(cpu_ticks)
     with=$(load)
-    ticks=$(awk '{ print $14 + $15 }' "/proc/$capture/stat")
+    ticks=$(($(cpu_ticks) - ticks))
     stop
     after=$(load)
     jq -r --argjson p "$plain" --argjson q "$after" --argjson w "$with" \
         --argjson us "$((ticks * 1000000 / ticks_per_s))" \
-        '"\(2 * $w / ($p + $q)) \($w) \($us / .issued) \(.file_bytes / .records) \(.lost * 1e6 / .issued)"' \
+        '"\(2 * $w / ($p + $q)) \($w) " + if .issued == 0 then "0 0 0" else
+         "\($us / .issued) \(.file_bytes / .records) \(.lost * 1e6 / .issued)" end' \
         "$scratch/cost.json" >>"$scratch/$name"
     plain=$after
 }
 
 # programs NAME ARGUMENTS...: ns in each program for each I/O, a line to $scratch/NAME.programs
 programs() {
-    local name=$1
+    local name=$1 ids
     shift
     sysctl -qw kernel.bpf_stats_enabled=1
     start "$@"
     load >/dev/null
     bpftool prog show -j >"$scratch/programs.json"
+    ids=$(awk '$1 == "prog_id:" { print $2 }' /proc/"$capture"/fdinfo/* | sort -un | paste -sd,)
     stop
     sysctl -qw kernel.bpf_stats_enabled="$stats"
-    jq -r --slurpfile c "$scratch/cost.json" \
-        'def ns(n): [.[] | select(.name == n and .run_cnt != null and .run_cnt > 0) | .run_time_ns / .run_cnt] | add // 0;
+    jq -r --argjson ids "[$ids]" \
+        'def ns(n): [.[] | select(.name == n and (.id | IN($ids[])) and .run_cnt != null and .run_cnt > 0) | .run_time_ns / .run_cnt] | add // 0;
          "\(ns("on_bio_queue")) \(ns("on_issue")) \(ns("on_complete"))"' \
         "$scratch/programs.json" >>"$scratch/$name.programs"
 }
@@ -75,8 +84,8 @@ median() { sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : 
 
 column() { cut -d' ' -f"$2" "$scratch/$1" | median; }
 
-names=(slots slots_request_time hash hash_request_time)
-arguments=("" "--request-time" "--accounting hash" "--accounting hash --request-time")
+names=(filter slots slots_request_time hash hash_request_time)
+arguments=("" "" "--request-time" "--accounting hash" "--accounting hash --request-time")
 load >/dev/null # warm up
 plain=$(load)
 for ((i = 0; i < rounds; i++)); do
@@ -85,6 +94,8 @@ for ((i = 0; i < rounds; i++)); do
     echo "0 0 0" >>"$scratch/none.programs"
     plain=$after
     for ((n = 0; n < ${#names[@]}; n++)); do
+        watched=
+        [ "${names[n]}" != filter ] || watched=$idle_device
         # shellcheck disable=SC2086
         measure "${names[n]}" ${arguments[n]}
         # shellcheck disable=SC2086

@@ -1,38 +1,9 @@
-/* Fuzzes the csv importer through import_input, decompression included, by its head and by numbers.
- */
-#include "tests/collect_sink.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* Nothing is kept, but what a record points at must be there, and the floor must hold. */
-static int fuzz_add(struct import_sink *sink, const struct io_record *record, struct error *err)
-{
-    struct collected *c = sink->context;
-    (void)err;
-    if (record->has & IO_HAS_ISSUE && record->issue_ns < c->floor_ns)
-        abort();
-    if (record->has & IO_HAS_DEVICE && record->device >= c->meta.device_count)
-        abort();
-    if (record->has & IO_HAS_PROCESS && record->process >= c->meta.process_count)
-        abort();
-    if (record->offset_bytes > UINT64_MAX - record->len_bytes || record->op >= IO_OP_COUNT)
-        abort();
-    return 0;
-}
+/* Fuzzes the csv importer, with columns named by the head and by numbers. */
+#include "tests/fuzz/main/fuzz_import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct collected c = {0};
     struct import_options options = {
         .columns = size % 2 ? "issue_s=1,op=2,offset_sectors=3,len_bytes=4" : NULL};
-    struct import_input *in = NULL;
-    if (import_input_open_memory("fuzz", data, size, &in, &c.err) != 0)
-        return 0;
-    c.sink = (struct import_sink){
-        .meta = &c.meta, .add = fuzz_add, .set_floor = collect_floor, .context = &c};
-    if (trace_meta_init(&c.meta) == 0 && importer_choose(in, &options, &c.err))
-        importer_find("csv")->read(&in, 1, &options, &c.sink, &c.err);
-    trace_meta_clear(&c.meta);
-    import_input_close(in);
-    return 0;
+    return fuzz_import("csv", &options, data, size);
 }
