@@ -157,7 +157,10 @@ static bool read_row(const struct cell *cells, size_t count, const struct articl
         struct number_form form;
         if (number_read_all(cells[i + 1].text, cells[i + 1].length, &value, &form))
             return false;
-        table->decimal_commas += form.decimal_comma;
+        bool thousands = form.ambiguous && a->kinds[i] == CELL_IOPS;
+        if (thousands)
+            number_as_thousands(&value, table);
+        table->decimal_commas += form.decimal_comma && !thousands;
         value.value *= a->factors[i];
         value.half_digit *= a->factors[i];
         switch (a->kinds[i]) {

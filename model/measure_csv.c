@@ -202,7 +202,12 @@ static int store(const struct column *column, const char *text, size_t length, s
     }
     if (rc)
         return rc;
-    table->decimal_commas += form.decimal_comma;
+    bool thousands = form.ambiguous && column->offset == AT(iops);
+    if (thousands)
+        number_as_thousands(&value, table);
+    table->decimal_commas += form.decimal_comma && !thousands;
+    if (strcmp(column->name, "bytes_per_s") == 0)
+        row->unit_bytes = 1;
     value.value *= column->factor;
     value.half_digit *= column->factor;
     if (column->kind == COL_STATED)
@@ -224,6 +229,23 @@ static const char *check_limits(const struct measurement *m)
     return NULL;
 }
 
+/* A throughput without a unit: bytes per second when IOPS × size is near it, else MB/s. */
+static void settle_unit(struct csv_row *row, struct measurements *table)
+{
+    struct measurement *m = &row->m;
+    if (row->unit_bytes == 0) {
+        double expected = m->iops.value * m->block_bytes;
+        bool bytes = expected / m->throughput.value < 1000;
+        row->unit_bytes = bytes ? 1 : 1e6;
+        row->unit_open = !bytes;
+        measurements_note(table, "throughput without a unit is read as %s",
+                          bytes ? "bytes per second" : "MB/s");
+    }
+    m->throughput.value *= row->unit_bytes;
+    m->throughput.half_digit *= row->unit_bytes;
+    m->throughput_unit_open = row->unit_open;
+}
+
 static int finish_row(const struct measure_input *in, struct csv_row *row,
                       struct measurements *table, struct error *err)
 {
@@ -231,13 +253,8 @@ static int finish_row(const struct measure_input *in, struct csv_row *row,
     if (fault)
         return error_set(err, EBADMSG, "%s:%llu: %s", in->name, (unsigned long long)row->m.line,
                          fault);
-    if (!isnan(row->m.throughput.value)) {
-        if (row->unit_bytes > 0) {
-            row->m.throughput.value *= row->unit_bytes;
-            row->m.throughput.half_digit *= row->unit_bytes;
-            row->m.throughput_unit_open = row->unit_open;
-        }
-    }
+    if (!isnan(row->m.throughput.value))
+        settle_unit(row, table);
     return measurements_add(table, &row->m, err);
 }
 

@@ -116,6 +116,14 @@ int number_read_all(const char *text, size_t length, struct stated *out, struct 
     return used == length ? 0 : -EINVAL;
 }
 
+void number_as_thousands(struct stated *value, struct measurements *table)
+{
+    value->value = round(value->value * 1000);
+    value->half_digit *= 1000;
+    measurements_note(table, "a comma before three digits of a rate is read as thousands (%.0f)",
+                      value->value);
+}
+
 int number_read_size(const char *text, size_t length, double *bytes, size_t *used)
 {
     struct stated number;

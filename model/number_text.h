@@ -23,6 +23,10 @@ int number_read(const char *text, size_t length, struct stated *out, size_t *use
 /* The whole field must be a number (blanks and one ending % sign allowed). */
 int number_read_all(const char *text, size_t length, struct stated *out, struct number_form *form);
 
+/* "36,457" where a rate stands is thousands, not three decimals: corrects the reading and notes it.
+ */
+void number_as_thousands(struct stated *value, struct measurements *table);
+
 /* A block size: "8K", "64 KiB", "1MiB", "4096": bytes, K and M as powers of 1024. */
 int number_read_size(const char *text, size_t length, double *bytes, size_t *used);
 

@@ -4,7 +4,7 @@
  * is the one that the model predicts; each holds it for a service of mean S and coefficient of
  * variation cv, the one in service for what is left of it. A FIFO station has no other sources of
  * tail: retries, garbage collection and priorities are not in it, and deep in saturation measured
- * p99s lie up to 40 % above these. A discrete-event simulator takes this over where it is at hand.
+ * p99s reached twice these. A discrete-event simulator takes this over where it is at hand.
  */
 #ifndef IOREEL_MODEL_PERCENTILES_H
 #define IOREEL_MODEL_PERCENTILES_H

@@ -27,7 +27,7 @@ table() { # FILE DEPTHS
     echo
 }
 
-# Depths of 1 to 64 on a loop device in memory, the median of five runs each.
+# Depths of 1 to 64 on a loop device in memory, five runs each, which the fit averages.
 measure_loop() {
     [ "$(id -u)" = 0 ] && command -v fio >/dev/null && command -v losetup >/dev/null || return 1
     memory=$(mktemp /dev/shm/ioreel-validation.XXXXXX)
@@ -39,12 +39,9 @@ measure_loop() {
             fio --name=v --filename="$loop" --rw=randread --bs=4k --direct=1 --ioengine=io_uring \
                 --iodepth="$depth" --runtime=1 --time_based --readonly --output-format=json \
                 2>/dev/null >"$scratch/fio.json"
-            echo "$depth $(jq -r '.jobs[0].read.iops' "$scratch/fio.json")"
+            jq -r --arg depth "$depth" '"loop,random,100,4096,1,\($depth),\(.jobs[0].read.iops)"' \
+                "$scratch/fio.json" >>"$scratch/loop.csv"
         done
-    done >"$scratch/runs"
-    for depth in 1 2 4 8 16 32 64; do
-        awk -v depth=$depth '$1 == depth { print $2 }' "$scratch/runs" | sort -n | sed -n 3p |
-            sed "s/^/loop,random,100,4096,1,$depth,/" >>"$scratch/loop.csv"
     done
 }
 
@@ -102,7 +99,7 @@ echo
 echo "## A loop device"
 echo
 if measure_loop; then
-    echo "4 KiB random reads on a loop device over memory, $(nproc) cores, the median of five runs of one second at each depth."
+    echo "4 KiB random reads on a loop device over memory, $(nproc) cores, five runs of one second at each depth; how much they differ goes into the intervals."
     echo
     table "$scratch/loop.csv" 1,8,32
 else

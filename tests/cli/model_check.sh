@@ -46,6 +46,13 @@ expect 0 "$IOREEL" check --json "$scratch/mib.csv"
 check_match "MiB are said" "$talk" "MB/s is read as MiB/s"
 check_true "and used" "$(json '[.rows[].error_pct | fabs] | max' <<<"$out") < 0.01"
 
+# A rate with thousands, a throughput without a unit: read by what agrees, and said.
+printf 'threads,iodepth,block_bytes,iops,throughput,latency_us\n8,8,8192,"36,457",298655744,1755.5\n' >"$scratch/thousands.csv"
+expect 0 "$IOREEL" check --json "$scratch/thousands.csv"
+check "thousands" "$(json '[.rows[].verdict] | join(" ")' <<<"$out")" "ok ok"
+check_match "thousands are said" "$talk" "read as thousands"
+check_match "the unit is said" "$talk" "bytes per second"
+
 # The published texts themselves.
 if [ -e "$shared/data/seeds" ]; then
     for text in "$shared"/data/seeds/000_*.txt "$shared"/data/seeds/001_*.txt; do
