@@ -13,6 +13,7 @@
 # $LAB_BUILD is where the guest and the results go (build/lab). Exit: 0 all passed, 1 one failed,
 # 2 usage, 77 the lab cannot run here.
 set -u
+export PATH="$PATH:/usr/sbin:/sbin"
 lab_source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 lab_root=$(cd "$lab_source/../.." && pwd)
 lab_build=${LAB_BUILD:-$lab_root/build/lab}

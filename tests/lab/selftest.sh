@@ -18,7 +18,7 @@ kernels       drop-event     captured \+ lost = completed .*: got [0-9]+, wanted
 blktrace      drop-event     requests that only blktrace has: got 1 
 blktrace      wrong-latency  latency differs by less than 20 us
 replay        flip-byte      the data on the disk .*wrong [1-9]
-replay        drop-event     the disk saw and the trace has not, and the reverse: got 1,
+replay        drop-event     the disk saw and the trace has not, and the reverse: got 1
 known-answer  wrong-rate     IOPS within 3 %
 known-answer  deeper         deepest at depth 64: 66 of 64
 faults        hide-error     errors in the trace: got 7, wanted 8

@@ -11,11 +11,13 @@ region_bytes=134217728
 latency_ns=800000000
 
 sweep() { # NODE
-    local depth point=0
+    local depth point=0 runtime
     for depth in $depths; do
+        # Few requests are in few rounds: a stall must leave some of them alone.
+        runtime=$((depth <= 16 ? 3400 : 2500))
         fio --name="depth$depth" --filename="/dev/$1" --direct=1 --ioengine=io_uring --thread \
             --rw=randread --bs=4k --iodepth="$depth" --offset=$((point * region_bytes)) \
-            --size=$region_bytes --time_based --runtime=2400ms --randseed=11 --norandommap \
+            --size=$region_bytes --time_based --runtime=${runtime}ms --randseed=11 --norandommap \
             --registerfiles --fixedbufs \
             --output-format=json --output="fio-$1-$depth.json" || fail "fio at depth $depth: exit $?"
         point=$((point + 1))
