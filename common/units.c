@@ -151,6 +151,15 @@ char *units_format_rate(double per_s, char out[UNITS_TEXT])
     return out;
 }
 
+char *units_format_iops(double iops, char out[UNITS_TEXT])
+{
+    if (!isfinite(iops))
+        snprintf(out, UNITS_TEXT, "-");
+    else
+        snprintf(out, UNITS_TEXT, "%.*f", iops < 10 ? 2 : iops < 1000 ? 1 : 0, iops);
+    return out;
+}
+
 char *units_format_count(uint64_t count, char out[UNITS_TEXT])
 {
     char digits[UNITS_TEXT];

@@ -26,9 +26,10 @@ int units_parse_digits(const char *text, size_t length, uint64_t max, uint64_t *
 
 /* The formatters write into `out` and return it. UNITS_TEXT is always enough. */
 #define UNITS_TEXT 32
-char *units_format_size(uint64_t bytes, char out[UNITS_TEXT]);  /* "4 KiB", "1.5 GiB" */
-char *units_format_ns(double ns, char out[UNITS_TEXT]);         /* "71.5 us", "2.00 ms" */
-char *units_format_rate(double per_s, char out[UNITS_TEXT]);    /* "195k", "1.20M" */
+char *units_format_size(uint64_t bytes, char out[UNITS_TEXT]); /* "4 KiB", "1.5 GiB" */
+char *units_format_ns(double ns, char out[UNITS_TEXT]);        /* "71.5 us", "2.00 ms" */
+char *units_format_rate(double per_s, char out[UNITS_TEXT]);   /* "195k", "1.20M" */
+char *units_format_iops(double iops, char out[UNITS_TEXT]); /* "153318", "79.6", "1.25"; "-": NAN */
 char *units_format_count(uint64_t count, char out[UNITS_TEXT]); /* "113,872" */
 
 #endif

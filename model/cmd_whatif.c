@@ -229,10 +229,11 @@ static int print_text(const struct whatif *w, const struct whatif_point *points,
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
         const struct whatif_point *x = &points[i];
+        char text[UNITS_TEXT];
         number_cell(t, "%.6g", x->depth);
-        number_cell(t, "%.0f", x->iops);
-        number_cell(t, "%.0f", x->iops_low);
-        number_cell(t, "%.0f", x->iops_high);
+        text_table_cell(t, "%s", units_format_iops(x->iops, text));
+        text_table_cell(t, "%s", units_format_iops(x->iops_low, text));
+        text_table_cell(t, "%s", units_format_iops(x->iops_high, text));
         number_cell(t, "%.1f", x->latency_us);
         number_cell(t, "%.1f", x->p50_us);
         number_cell(t, "%.1f", x->p99_us);

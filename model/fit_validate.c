@@ -8,6 +8,7 @@
 
 #include "common/json_out.h"
 #include "common/text_table.h"
+#include "common/units.h"
 #include "model/predict.h"
 
 struct held_out {
@@ -205,11 +206,12 @@ int validation_print(struct validation *v, FILE *out)
         const struct prediction *p = &r->predicted;
         text_table_cell(t, "%.50s", r->label);
         text_table_cell(t, "%.6g", r->depth);
-        text_table_cell(t, "%.0f", r->measured);
-        text_table_cell(t, isnan(p->iops) ? "-" : "%.0f", p->iops);
+        char text[UNITS_TEXT];
+        text_table_cell(t, "%s", units_format_iops(r->measured, text));
+        text_table_cell(t, "%s", units_format_iops(p->iops, text));
         text_table_cell(t, isnan(p->iops) ? "-" : "%+.1f %%", 100 * (p->iops / r->measured - 1));
-        text_table_cell(t, "%.0f", p->iops_low);
-        text_table_cell(t, "%.0f", p->iops_high);
+        text_table_cell(t, "%s", units_format_iops(p->iops_low, text));
+        text_table_cell(t, "%s", units_format_iops(p->iops_high, text));
         text_table_cell(t,
                         p->iops_low <= r->measured && r->measured <= p->iops_high ? "yes" : "no");
         text_table_cell(t, p->extrapolated ? "extrapolated" : "");

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Prediction against measurement, as one Markdown page: the public sweeps, a loop device that is
-# measured here (root and fio), the controller sweeps of a lab where there are any (LAB_SWEEPS, a
-# folder of CSVs). Usage: validation.sh PROGRAM > docs/validation.md
+# measured here (root and fio), and what the controller lab left (LAB_RESULTS, build/lab/results). Usage: validation.sh PROGRAM > docs/validation.md
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 ioreel=${1:-build/release/ioreel}
@@ -20,7 +19,7 @@ table() { # FILE DEPTHS
     "$ioreel" fit -q "$1" --qd "$2" --validate --json >"$scratch/v.json" || return
     echo "| sweep | depth | measured | predicted | error | interval | inside | |"
     echo "|---|---|---|---|---|---|---|---|"
-    jq -r '.rows[] | "| \(.source) | \(.qd | floor) | \(.measured | floor) | \(.iops | floor) | \(.error_pct * 10 | round / 10) % | \(.iops_low | floor) to \(.iops_high | floor) | \(if .iops_low <= .measured and .measured <= .iops_high then "yes" else "no" end) | \(if .extrapolated then "extrapolated" else "" end) |"' "$scratch/v.json"
+    jq -r 'def n: if . < 1000 then . * 100 | round / 100 else floor end; .rows[] | "| \(.source) | \(.qd | floor) | \(.measured | n) | \(.iops | n) | \(.error_pct * 10 | round / 10) % | \(.iops_low | n) to \(.iops_high | n) | \(if .iops_low <= .measured and .measured <= .iops_high then "yes" else "no" end) | \(if .extrapolated then "extrapolated" else "" end) |"' "$scratch/v.json"
     echo
     jq -r 'def line(name): if .points > 0 then "\(name): \(.points) points, median error \(.median_error_pct * 10 | round / 10) %, \(.inside_pct | round) % inside the interval, median width of the intervals \(.median_width_pct * 10 | round / 10) %." else empty end; (.interpolation | line("Between the fitted depths")), (.extrapolation | line("Beyond them"))' "$scratch/v.json"
     jq -r '.refused[] | "Refused: \(.)."' "$scratch/v.json"
@@ -106,14 +105,40 @@ else
     echo "Not measured: it needs root, fio and losetup."
     echo
 fi
+# slots_row NAME SLOTS: the slots and the plateau, fitted from four depths and from all.
+slots_row() {
+    local depths
+    for depths in 1,8,32,128 1,2,4..512; do
+        "$ioreel" fit -q "$results/known-answer/$1.csv" --qd "$depths" -o - |
+            jq -r --arg name "$1" --arg depths "$depths" --argjson slots "$2" '.parameters |
+                "| \($name) | \($slots) | \($depths) | \(.slots.value // "at least \(.slots.low)") | \($slots / 0.8) | \(if .plateau_iops then .plateau_iops.value * 100 | round / 100 else "not reached" end) |"'
+    done
+}
+
+results=${LAB_RESULTS:-build/lab/results}
 echo "## Controllers over a device of fixed latency"
 echo
-if [ -n "${LAB_SWEEPS:-}" ]; then
-    for sweep in "$LAB_SWEEPS"/*.csv; do
-        echo "$(basename "$sweep" .csv):"
-        echo
-        table "$sweep" 1,8,32,128
+if [ -e "$results/known-answer/lsi.csv" ]; then
+    echo "\`./run lab known-answer\`: a medium that takes 800 ms for every request and any number at once, so that IOPS = min(depth, slots) / 0.8 s."
+    echo "Slots that lie beyond the deepest fitted depth cannot be seen, and the fit says no more than that."
+    echo
+    echo "| controller | slots of its driver | fitted from | slots fitted | plateau | plateau fitted |"
+    echo "|---|---|---|---|---|---|"
+    slots_row ahci 32
+    slots_row lsi 64
+    slots_row pvscsi 254
+    echo
+    for controller in ahci lsi nvme pvscsi; do
+        table "$results/known-answer/$controller.csv" 1,8,32,128
     done
 else
-    echo "Give the folder of the lab's sweeps as LAB_SWEEPS to have them here; tests/cli/model_fit.sh has the same curves with noise."
+    echo "Not there: \`./run lab known-answer\` makes the sweeps."
+    echo
+fi
+echo "## Capture in the lab"
+echo
+if [ -e "$results/summary.md" ]; then
+    cat "$results/summary.md"
+else
+    echo "Not there: \`./run lab\` makes it."
 fi

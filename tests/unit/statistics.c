@@ -220,6 +220,10 @@ static void test_units(void **unused)
     assert_string_equal(units_format_count(7, text), "7");
     assert_string_equal(units_format_size(4096, text), "4 KiB");
     assert_string_equal(units_format_ns(71500, text), "71.5 us");
+    assert_string_equal(units_format_iops(1.25, text), "1.25");
+    assert_string_equal(units_format_iops(79.63, text), "79.6");
+    assert_string_equal(units_format_iops(153318.4, text), "153318");
+    assert_string_equal(units_format_iops(NAN, text), "-");
 }
 
 int main(void)
