@@ -7,6 +7,7 @@
 #include "common/command.h"
 #include "common/interrupt.h"
 #include "common/log.h"
+#include "model/commands.h"
 #include "replay/commands.h"
 #include "traces/commands.h"
 
@@ -18,6 +19,9 @@ static const struct command *const commands[] = {
     &cmd_stat,
     &cmd_replay,
     &cmd_compare,
+    &cmd_check,
+    &cmd_fit,
+    &cmd_whatif,
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)

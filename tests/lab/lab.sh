@@ -221,6 +221,7 @@ run_scenarios() {
     lab_ran=yes
     "$lab_source/summary.sh" "$lab_build/results" >"$lab_build/results/summary.md"
     echo "lab: $# scenarios, $failed failed; results in ${lab_build#"$lab_root/"}/results"
+    echo "$(($# - failed)) passed, $failed failed, 0 skipped"
     [ "$failed" = 0 ]
 }
 

@@ -107,6 +107,8 @@ replay_trace() {
 replay_errors() {
     local code
     replay_trace 512 reads.reel
+    # A late replay issues neighbours together; merged, they would fail together.
+    echo 2 >"/sys/block/$disk/queue/nomerges"
     echo 2 >$debug/opts
     ioreel replay reads.reel --target "/dev/$disk" --unwritten-ok --tolerance 60 --keep-going \
         -o errors.reel --json >errors.json 2>errors.talk
