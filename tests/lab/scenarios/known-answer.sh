@@ -1,6 +1,7 @@
 # Controllers over a medium of known latency: rates, slots and depths come out as they must.
 # lab: devices=known-nvme known-pvscsi known-lsi known-ahci
 # lab: limit=400
+# lab: tries=2
 #
 # The medium takes 800 ms for any request and any number at once, so a load of depth N gives
 # min(N, slots) / 800 ms: the emulation's own speed drops out. Each point of a sweep reads its own
