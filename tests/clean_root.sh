@@ -2,6 +2,7 @@
 # A newcomer's first minutes, on a machine with nothing: a fresh Debian 12 root (debootstrap minbase),
 # a clone of the committed project in it, ./run demo and ./run test. Runs in its own mount and pid
 # namespace, so that nothing stays mounted or running, and never inside itself.
+# Usage: clean_root.sh [COMMAND of ./run ...], by default demo and test.
 set -euo pipefail
 source_folder=$(cd "$(dirname "$0")/.." && pwd)
 [ -z "${IOREEL_CLEAN_ROOT:-}" ] || { echo "SKIP: already inside the clean root"; exit 77; }
@@ -11,8 +12,10 @@ if [ "${1:-}" != --inside ]; then
     command -v debootstrap >/dev/null ||
         { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
             --no-install-recommends debootstrap; } >/dev/null
-    exec unshare --mount --pid --fork --kill-child bash "$0" --inside
+    exec unshare --mount --pid --fork --kill-child bash "$0" --inside "$@"
 fi
+shift
+[ $# -gt 0 ] || set -- demo test
 
 mount --make-rprivate /
 root=$(mktemp -d /var/tmp/ioreel-clean-root.XXXXXX)
@@ -42,7 +45,7 @@ if [ -d "$shared" ]; then
     mount --bind -o ro "$shared" "$root/home/shared"
 fi
 
-for command in demo test; do
+for command; do
     echo "== ./run $command in the clean root"
     env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb IOREEL_CLEAN_ROOT=1 \
         ${http_proxy:+http_proxy="$http_proxy"} \
