@@ -1,7 +1,9 @@
 # What builds the kernel side: a clang that knows the bpf target, and a bpftool that can make
 # skeletons. Both are tried, not asked for their version; CLANG_BPF and BPFTOOL override the search.
 find_program(CLANG_BPF NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
-find_program(BPFTOOL NAMES bpftool PATHS /usr/sbin /usr/local/sbin)
+# Ubuntu's /usr/sbin/bpftool only works for the running kernel; the ones it calls lie here.
+file(GLOB kernel_tools LIST_DIRECTORIES true /usr/lib/linux-tools/*)
+find_program(BPFTOOL NAMES bpftool HINTS ${kernel_tools} PATHS /usr/sbin /usr/local/sbin)
 if(NOT CLANG_BPF)
     message(FATAL_ERROR "clang is needed for the BPF target (apt install clang), or set -DCLANG_BPF=")
 endif()
