@@ -86,7 +86,14 @@ static int open_block_for_writing(const struct guard_request *request,
     int rc = guard_check_device(request->path, seen->device, seen->fd, err);
     if (rc)
         return rc;
-    int fd = open(request->path, O_RDWR | O_EXCL | O_CLOEXEC | O_NONBLOCK);
+    int fd = -1;
+    for (int tries = 0; fd < 0 && tries < GUARD_TRIES; tries++) {
+        if (tries > 0)
+            guard_pause();
+        fd = open(request->path, O_RDWR | O_EXCL | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0 && errno != EBUSY)
+            break;
+    }
     if (fd < 0 && errno == EBUSY)
         return error_set(err, EBUSY,
                          "%s: is held exclusively by another program or a mounted file system; "

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "replay/guard.h"
@@ -327,14 +328,23 @@ int guard_check_file(const char *path, dev_t device, ino_t inode, struct error *
     return found ? error_set(err, EBUSY, "%s: is %s; choose a scratch file", path, text) : 0;
 }
 
+void guard_pause(void)
+{
+    struct timespec pause = {.tv_nsec = 25000000};
+    nanosleep(&pause, NULL);
+}
+
 int guard_check_unshared(const char *path, int fd, struct error *err)
 {
-    if (fcntl(fd, F_SETLEASE, F_WRLCK) == 0) {
-        fcntl(fd, F_SETLEASE, F_UNLCK);
-        return 0;
+    for (int tries = 0; tries < GUARD_TRIES; tries++) {
+        if (fcntl(fd, F_SETLEASE, F_WRLCK) == 0) {
+            fcntl(fd, F_SETLEASE, F_UNLCK);
+            return 0;
+        }
+        if (errno != EAGAIN && errno != EBUSY)
+            return 0; /* a file system without leases */
+        guard_pause();
     }
-    if (errno != EAGAIN && errno != EBUSY)
-        return 0; /* a file system without leases */
     return error_set(err, EBUSY,
                      "%s: another program has it open; nothing is written to a file in use", path);
 }

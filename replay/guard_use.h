@@ -22,4 +22,10 @@ int guard_check_unshared(const char *path, int fd, struct error *err);
  * report. 1 with the text, 0 when not or when it cannot be asked. */
 int guard_reservation(int fd, char *text, size_t size);
 
+/* A program that has just ended can hold what it used for a moment longer: the kernel takes an
+ * io_uring down behind its back, and udev looks at what was written. So a refusal is only final
+ * after this many tries, guard_pause() between them: a second in all. */
+#define GUARD_TRIES 40
+void guard_pause(void);
+
 #endif
