@@ -91,9 +91,9 @@ check_one_line "cut"
 expect 3 "$IOREEL" info "$scratch/cut.reel" --json
 check "info of a cut trace" "$(jq .complete <<<"$out")" false
 expect 3 "$IOREEL" cat "$scratch/cut.reel" --csv
-head -c 9 "$scratch/long.reel" >"$scratch/stub.reel"
-expect 3 "$IOREEL" stat "$scratch/stub.reel" --json
-check "a stub holds nothing" "$(jq .records <<<"$out")" 0
+head -c 9 "$scratch/long.reel" >"$scratch/short.reel"
+expect 3 "$IOREEL" stat "$scratch/short.reel" --json
+check "a short one holds nothing" "$(jq .records <<<"$out")" 0
 
 # A flipped byte in a block: exit 1, the place named.
 cp "$scratch/long.reel" "$scratch/bad.reel"
