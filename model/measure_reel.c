@@ -11,14 +11,16 @@
 #include "common/units.h"
 #include "traces/trace_reader.h"
 
-#define DEPTH_CLASSES  17   /* 1, 2, 4, … 65536 */
-#define WINDOW_RECORDS 256  /* I/Os in one window */
-#define WINDOWS_MIN    4    /* fewer at a depth say nothing */
-#define SPREAD_MAX     0.15 /* relative standard deviation of the depth inside a window */
+#define DEPTH_CLASSES  17  /* 1, 2, 4, … 65536 */
+#define WINDOW_RECORDS 256 /* I/Os in one window */
+#define WINDOWS_MIN    4   /* fewer at a depth say nothing */
+#define SPREAD_MAX                                                                                 \
+    0.5 /* relative standard deviation of the depth inside a window: a load of a                   \
+            fixed depth is seen to waver below it at the device */
 
 struct depth_class {
     uint64_t windows;
-    double ios, seconds, latency_ns, latency_square, bytes, reads, depth;
+    double ios, seconds, latency_ns, latency_square, bytes, reads;
 };
 
 struct window {
@@ -42,7 +44,6 @@ static void close_window(struct window *w, struct depth_class classes[DEPTH_CLAS
         c->latency_square += w->latency_square;
         c->bytes += w->bytes;
         c->reads += w->reads;
-        c->depth += depth * n;
     }
     memset(w, 0, sizeof *w);
 }
@@ -80,9 +81,9 @@ static int add_rows(const char *path, const struct depth_class classes[DEPTH_CLA
         double mean = c->latency_ns / c->ios;
         double variance = c->latency_square / c->ios - mean * mean;
         m.threads = 1;
-        /* The depth at issue counts the arriving I/O; its average over windows is the row's depth.
-         */
-        m.iodepth = c->depth / c->ios;
+        /* Averaged over time, as the laws want it: the latencies' integral over the windows. What was
+         * recorded at issue chooses the windows; its mean is that of the arrivals only. */
+        m.iodepth = c->latency_ns / 1e9 / c->seconds;
         m.iops = (struct stated){c->ios / c->seconds, 0.5 / c->seconds};
         m.latency_us = (struct stated){mean / 1e3, 5e-4};
         m.latency_sd_us = variance > 0 ? sqrt(variance) / 1e3 : NAN;
