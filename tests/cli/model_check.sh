@@ -89,4 +89,16 @@ check_one_line noise
 expect 1 "$IOREEL" check "$scratch/absent.csv"
 check_one_line absent
 expect 2 "$IOREEL" check
+# A trace whose depth wavers, as that of a load of a fixed depth does at the device: one row, of the depth
+# averaged over time.
+awk 'BEGIN {
+    print "issue_ns,op,offset_bytes,len_bytes,latency_ns,depth"
+    for (i = 0; i < 4096; i++)
+        printf "%d,read,%d,4096,30000,%d\n", i * 10000, i * 4096, 2 + i % 4 - (i % 4 == 3) * 2
+}' >"$scratch/wavers.csv"
+"$IOREEL" import -q "$scratch/wavers.csv" -o "$scratch/wavers.reel" >/dev/null || exit 1
+expect 0 "$IOREEL" check "$scratch/wavers.reel" --json
+check "a wavering depth gives a row that checks" "$(jq -c '[.rows[] | .verdict]' <<<"$out")" '["ok"]'
+check_true "of the depth averaged over time" "$(jq '.rows[0].depth' <<<"$out") > 2.9 && $(jq '.rows[0].depth' <<<"$out") < 3.1"
+
 finish
