@@ -98,6 +98,7 @@ with_root() {
     echo "== 3. Compare: recorded on $first (A) with what the replay did on $second (B)"
     "$program" compare "$work/recorded.reel" "$work/seen.reel"
     faithful_or_not "$?" "compare"
+    echo "(only in B: what the guard read of the target, looking for data to spare, before it let us write)"
 }
 
 without_root() {
