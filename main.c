@@ -1,6 +1,8 @@
 /* The table of commands, and nothing else: each command lives in its room's cmd_NAME.c. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "analysis/commands.h"
 #include "capture/commands.h"
@@ -11,6 +13,8 @@
 #include "replay/commands.h"
 #include "traces/commands.h"
 
+/* One row a command. */
+/* clang-format off */
 static const struct command *const commands[] = {
     &cmd_capture,
     &cmd_import,
@@ -23,6 +27,7 @@ static const struct command *const commands[] = {
     &cmd_fit,
     &cmd_whatif,
 };
+/* clang-format on */
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
 
@@ -43,10 +48,14 @@ static void print_usage(FILE *out)
     fprintf(out, "\n  ioreel --version prints the version.\n");
 }
 
-/* A full disk behind stdout must not look like success. */
+/* A full disk behind stdout must not look like success. A pipe can only fail by being closed: its
+ * reader (head, less) has what it wanted. */
 static int flush_stdout(int exit_code)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {
+        struct stat st;
+        if (fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
+            return exit_code;
         log_error("stdout: cannot write all of the output");
         return exit_code == EXIT_DONE ? EXIT_FAILED : exit_code;
     }

@@ -145,12 +145,13 @@ static int one_system(const struct sweeps *sweeps, struct error *err)
 static int read_inputs(int argc, char **argv, struct measurements *table, struct error *err)
 {
     for (int i = 0; i < argc; i++) {
+        size_t before = table->note_count;
         int rc = measurements_read_file(argv[i], table, err);
         if (rc)
             return rc;
+        for (size_t n = before; n < table->note_count; n++)
+            log_info("%s: %s", argv[i], table->notes[n]);
     }
-    for (size_t i = 0; i < table->note_count; i++)
-        log_info("%s", table->notes[i]);
     return 0;
 }
 

@@ -104,7 +104,9 @@ expect 1 "$IOREEL" cat "$scratch/bad.reel" --csv
 check_match "damage is named" "$talk" 'bad.reel: byte [0-9]+: .* is damaged'
 check_one_line "damage"
 
-# A full disk behind stdout is an error.
+# A reader that has seen enough is no error; a full disk behind stdout is one.
+"$IOREEL" cat "$trace" --csv 2>"$scratch/closed" | head -2 >/dev/null
+check "a closed pipe: no word" "${PIPESTATUS[0]} $(cat "$scratch/closed")" "0 "
 if [ -e /dev/full ]; then
     "$IOREEL" cat "$trace" --csv >/dev/full 2>"$scratch/full"
     check "a full stdout is no success" "$?" 1
