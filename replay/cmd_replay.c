@@ -11,11 +11,11 @@
 #include "common/environment.h"
 #include "common/log.h"
 #include "common/units.h"
-#include "replay/guard.h"
+#include "replay/guard/guard.h"
 #include "replay/replay_report.h"
-#include "replay/replay_run.h"
-#include "traces/trace_reader.h"
-#include "traces/trace_writer.h"
+#include "replay/pace/replay_run.h"
+#include "traces/reel/trace_reader.h"
+#include "traces/reel/trace_writer.h"
 
 #define DEPTH_DEFAULT 32u
 

@@ -2,8 +2,8 @@
 #ifndef IOREEL_REPLAY_REPORT_H
 #define IOREEL_REPLAY_REPORT_H
 
-#include "replay/replay_result.h"
-#include "replay/replay_run.h"
+#include "replay/pace/replay_result.h"
+#include "replay/pace/replay_run.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef IOREEL_TESTS_COLLECT_SINK_H
 #define IOREEL_TESTS_COLLECT_SINK_H
 
-#include "traces/importers.h"
+#include "traces/import/importers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Fuzzes the model file: what is taken must predict without a fault. */
 #include <stdint.h>
 
-#include "model/model_file.h"
-#include "model/predict.h"
+#include "model/fit/model_file.h"
+#include "model/fit/predict.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

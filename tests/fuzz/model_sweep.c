@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "model/fit.h"
-#include "model/predict.h"
+#include "model/fit/fit.h"
+#include "model/fit/predict.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "replay/replay_data.h"
-#include "traces/trace_reader.h"
+#include "replay/pace/replay_data.h"
+#include "traces/reel/trace_reader.h"
 
 #define BLOCK     REPLAY_DATA_BLOCK
 #define UNTOUCHED UINT64_MAX

@@ -238,7 +238,8 @@ static void write_scenario(struct writer *w, const struct event *events, size_t 
                     write_event(w, &events[i], BASE_NS + events[i].us * 1000ull);
 }
 
-/* Reads in order of sector, one issued each 10 us, each completed 161 us after its issue: 17 in flight. */
+/* Reads in order of sector, one issued each 10 us, each completed 161 us after its issue: 17 in
+ * flight. */
 static void write_load(struct writer *w, uint64_t count)
 {
     for (uint64_t i = 0; i < count + 16; i++) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/units.h"
-#include "traces/trace_writer.h"
+#include "traces/reel/trace_writer.h"
 
 #define STEP_NS    5000ull /* between two completions: 200k IOPS */
 #define SLOW_NS    (30 * NS_PER_S)

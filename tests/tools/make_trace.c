@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/units.h"
-#include "traces/trace_writer.h"
+#include "traces/reel/trace_writer.h"
 
 struct recipe {
     uint64_t count, bytes, len, base, seed, resolution;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "common/bytes.h"
-#include "traces/trace_reader.h"
+#include "traces/reel/trace_reader.h"
 
 #define MAGIC_V7     0x65617407u
 #define ACTION_READ  ((1u << 16 | 1u << 20) | 1u) /* BLK_TC_READ, BLK_TC_QUEUE, __BLK_TA_QUEUE */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/trace_reader.h"
-#include "traces/trace_writer.h"
+#include "traces/reel/trace_reader.h"
+#include "traces/reel/trace_writer.h"
 
 struct changes {
     double delay_ns, stretch, latency, drop, swap;

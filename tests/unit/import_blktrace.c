@@ -11,8 +11,8 @@
 
 #include "common/bytes.h"
 #include "tests/collect_sink.h"
-#include "traces/blktrace_events.h"
-#include "traces/blktrace_pairs.h"
+#include "traces/import/private/blktrace_events.h"
+#include "traces/import/private/blktrace_pairs.h"
 
 #define EVENT_BYTES 48u
 #define START_NS    5000000000ull

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "traces/importers.h"
+#include "traces/import/importers.h"
 
 /* Compressed by the systems' own tools, so that no encoder of ours vouches for our decoder. */
 struct packed {

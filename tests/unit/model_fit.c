@@ -10,9 +10,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "model/model_file.h"
-#include "model/percentiles.h"
-#include "model/predict.h"
+#include "model/fit/model_file.h"
+#include "model/whatif/private/percentiles.h"
+#include "model/fit/predict.h"
 
 #define DEPTHS 8
 #define SWEEPS 150

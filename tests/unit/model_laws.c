@@ -6,19 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "model/laws.h"
+#include "model/network/laws.h"
 
 static void near_relative(double got, double want, double tolerance)
 {
     if (!(fabs(got - want) <= tolerance * fabs(want)))
         fail_msg("got %.12g, wanted %.12g within %g", got, want, tolerance);
-}
-
-static void operational_laws(void **state)
-{
-    (void)state;
-    near_relative(law_little_depth(36457, 1.755e-3), 63.982, 1e-4);
-    near_relative(law_utilization(900, 1e-3), 0.9, 1e-12);
 }
 
 static void bounds(void **state)
@@ -45,56 +38,6 @@ static void bounds(void **state)
                     b.balanced_upper <= b.upper);
     }
     assert_true(isnan(law_closed_bounds(1, -1, 1, 1, 0).upper));
-}
-
-static void open_stations(void **state)
-{
-    (void)state;
-    near_relative(law_mm1_response(80, 0.01), 0.05, 1e-12);
-    near_relative(law_mm1_percentile(80, 0.01, 99), 0.05 * log(100), 1e-12);
-    near_relative(law_mg1_response(80, 0.01, 1), law_mm1_response(80, 0.01), 1e-12);
-    near_relative(law_mg1_response(80, 0.01, 0), 0.01 + 0.02, 1e-12); /* M/D/1: half the wait */
-    assert_true(isinf(law_mm1_response(100, 0.01)));
-    assert_true(isnan(law_mm1_response(-1, 0.01)));
-    /* Erlang C of 2 servers in closed form: 2ρ²/(1+ρ); published table: c = 10, a = 8: 0.4092. */
-    double rho = 0.8;
-    near_relative(law_erlang_c(2, 2 * rho), 2 * rho * rho / (1 + rho), 1e-12);
-    near_relative(law_erlang_c(10, 8), 0.4092, 1e-3);
-    near_relative(law_mmc_response(80, 0.01, 1), law_mm1_response(80, 0.01), 1e-12);
-    assert_true(isfinite(law_erlang_c(100000, 99000)));
-}
-
-static void finite_station(void **state)
-{
-    (void)state;
-    /* M/M/1/K: blocked = (1-ρ) ρ^K / (1 - ρ^(K+1)). */
-    double rho = 0.9;
-    struct law_mmck r = law_mmck(90, 0.01, 1, 5);
-    near_relative(r.blocked, (1 - rho) * pow(rho, 5) / (1 - pow(rho, 6)), 1e-12);
-    /* M/M/c/c is Erlang B: a = 8, c = 10: 0.12166. */
-    near_relative(law_mmck(8, 1, 10, 10).blocked, 0.12166, 1e-4);
-    /* Large rooms turn into M/M/c; Little holds. */
-    struct law_mmck big = law_mmck(300, 0.01, 4, 100000);
-    near_relative(big.response_s, law_mmc_response(300, 0.01, 4), 1e-9);
-    near_relative(big.mean_in_system, big.throughput * big.response_s, 1e-12);
-    assert_true(isfinite(law_mmck(1e6, 1, 3, 100000).blocked));
-    assert_true(isnan(law_mmck(1, 1, 3, 2).blocked));
-}
-
-static void approximations(void **state)
-{
-    (void)state;
-    bool valid;
-    near_relative(law_kingman_response(80, 0.01, 1, 1, &valid), 0.05, 1e-12);
-    assert_true(valid);
-    near_relative(law_allen_cunneen_response(300, 0.01, 4, 1, 1, &valid),
-                  law_mmc_response(300, 0.01, 4), 1e-12);
-    near_relative(law_sakasegawa_response(80, 0.01, 1, 1, 1, &valid), 0.05, 1e-12);
-    /* Sakasegawa follows Erlang C within some per cent where load is high. */
-    near_relative(law_sakasegawa_response(360, 0.01, 4, 1, 1, &valid),
-                  law_mmc_response(360, 0.01, 4), 0.03);
-    law_allen_cunneen_response(1120, 0.01, 16, 1, 4, &valid);
-    assert_false(valid);
 }
 
 static void scalability(void **state)
@@ -155,7 +98,6 @@ static void sizes(void **state)
 static void cpu(void **state)
 {
     (void)state;
-    near_relative(law_cpu_us_per_io(48.03, 8, 203612.54), 18.87, 1e-3);
     near_relative(law_cpu_pct(20, 100000, 8), 25, 1e-12);
     near_relative(law_cpu_limit(10, 4), 400000, 1e-12);
 }
@@ -163,11 +105,7 @@ static void cpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operational_laws),
         cmocka_unit_test(bounds),
-        cmocka_unit_test(open_stations),
-        cmocka_unit_test(finite_station),
-        cmocka_unit_test(approximations),
         cmocka_unit_test(scalability),
         cmocka_unit_test(mixes_and_protection),
         cmocka_unit_test(sizes),

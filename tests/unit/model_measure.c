@@ -9,9 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "model/measure_readers.h"
-#include "model/number_text.h"
-#include "model/sweep.h"
+#include "model/measure/measure_readers.h"
+#include "model/measure/private/number_text.h"
+#include "model/measure/sweep.h"
 
 static void near_relative(double got, double want, double tolerance)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/units.h"
-#include "replay/replay_data.h"
+#include "replay/pace/replay_data.h"
 
 static void every_block_checks(void **state)
 {

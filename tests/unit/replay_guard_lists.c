@@ -10,7 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "replay/guard.h"
+#include "replay/guard/guard.h"
 
 static int mounts(const char *text, dev_t device, char *found)
 {

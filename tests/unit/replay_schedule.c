@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "replay/schedule.h"
-#include "traces/trace_writer.h"
+#include "replay/pace/schedule.h"
+#include "traces/reel/trace_writer.h"
 
 #define KNOWN (IO_HAS_ISSUE | IO_HAS_OP | IO_HAS_OFFSET | IO_HAS_LEN | IO_HAS_FLAGS | IO_HAS_DEVICE)
 

@@ -1,4 +1,5 @@
-/* The kernel's numbers in the record's terms, with the numbers of 6.1 and with this kernel's own. */
+/* The kernel's numbers in the record's terms, with the numbers of 6.1 and with this kernel's own.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "capture/request_codes.h"
-#include "traces/record.h"
+#include "capture/block/private/request_codes.h"
+#include "traces/record/record.h"
 
 static void ops_without_btf(void **state)
 {

@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/size_counts.h"
-#include "analysis/trace_stat.h"
-#include "analysis/working_set.h"
+#include "analysis/stat/private/size_counts.h"
+#include "analysis/stat/private/trace_stat.h"
+#include "analysis/stat/private/working_set.h"
 #include "common/histogram.h"
 #include "common/units.h"
-#include "traces/trace_writer.h"
+#include "traces/reel/trace_writer.h"
 
 static uint64_t state = 88172645463325252ull;
 

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "traces/trace_reader.h"
-#include "traces/trace_writer.h"
+#include "traces/reel/trace_reader.h"
+#include "traces/reel/trace_writer.h"
 
 static char folder[64];
 static char path[128];

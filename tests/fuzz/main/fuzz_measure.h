@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-#include "model/lint.h"
-#include "model/measure_readers.h"
-#include "model/sweep.h"
+#include "model/measure/private/lint.h"
+#include "model/measure/measure_readers.h"
+#include "model/measure/sweep.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
