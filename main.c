@@ -9,6 +9,7 @@
 #include "common/command.h"
 #include "common/interrupt.h"
 #include "common/log.h"
+#include "common/nearest.h"
 #include "model/commands.h"
 #include "replay/commands.h"
 #include "traces/commands.h"
@@ -37,6 +38,15 @@ static const struct command *find_command(const char *name)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
     return NULL;
+}
+
+static const char *nearest_command(const char *name)
+{
+    const char *nearest = commands[0]->name;
+    for (size_t i = 1; i < COMMAND_COUNT; i++)
+        if (nearest_distance(name, commands[i]->name) < nearest_distance(name, nearest))
+            nearest = commands[i]->name;
+    return nearest;
 }
 
 static void print_usage(FILE *out)
@@ -81,7 +91,9 @@ int main(int argc, char **argv)
     bool help = strcmp(name, "help") == 0;
     const struct command *command = find_command(help ? argv[2] : name);
     if (!command) {
-        log_error("there is no command '%s'; ioreel -h lists them", help ? argv[2] : name);
+        name = help ? argv[2] : name;
+        log_error("there is no command '%s'; the nearest is %s, and ioreel -h lists them", name,
+                  nearest_command(name));
         return EXIT_USAGE;
     }
     if (help) {

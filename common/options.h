@@ -12,15 +12,16 @@
 
 /* What a row's value is, and the type of the struct's field. */
 enum option_kind {
-    OPTION_FLAG,    /* bool */
-    OPTION_STRING,  /* const char *, points into argv */
-    OPTION_STRINGS, /* struct option_strings: the option is repeated */
-    OPTION_SIZE,    /* uint64_t bytes: 4k 1m 2g */
-    OPTION_TIME,    /* uint64_t ns: 100us 10ms 1s 5m; bare is seconds */
-    OPTION_COUNT,   /* uint64_t: 128, 1k, 2M */
-    OPTION_REAL,    /* double */
-    OPTION_NUMBERS, /* struct option_numbers: 1,2,4..64 (doubling) or 1..8 (with one bound:
-                       doubling) */
+    OPTION_FLAG,     /* bool */
+    OPTION_STRING,   /* const char *, points into argv */
+    OPTION_STRINGS,  /* struct option_strings: the option is repeated */
+    OPTION_SIZE,     /* uint64_t bytes: 4k 1m 2g */
+    OPTION_TIME,     /* uint64_t ns: 100us 10ms 1s 5m; bare is seconds */
+    OPTION_COUNT,    /* uint64_t: 128, 1k, 2M */
+    OPTION_POSITIVE, /* the same, 1 or more */
+    OPTION_REAL,     /* double */
+    OPTION_NUMBERS,  /* struct option_numbers: 1,2,4..64 (doubling) or 1..8 (with one bound:
+                        doubling) */
 };
 
 #define OPTION_LIST_MAX 256
@@ -49,9 +50,14 @@ struct option_row {
 struct command;
 
 /* Parses argv into `options` (already holding the defaults). Sets *first to the first operand.
- * Returns 0, 1 when -h was asked for, or -EINVAL with the text. -q and -v act at once. */
+ * Names are taken whole, never abbreviated; what takes one value is given once. Returns 0, 1 when
+ * -h was asked for, or -EINVAL with the text. -q and -v act at once. */
 int options_parse(const struct command *command, void *options, int argc, char **argv, int *first,
                   struct error *err);
+
+/* A window of time as --from and --to give it, to_ns OPTION_UNSET where there is no --to: EXIT_DONE,
+ * or EXIT_USAGE with the text when nothing lies between the two. */
+int options_check_window(uint64_t from_ns, uint64_t to_ns, struct error *err);
 
 /* The option lines of the help. */
 void options_print(const struct command *command, FILE *out);

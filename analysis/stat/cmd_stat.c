@@ -26,6 +26,8 @@ static const struct option_row rows[] = {
      "only records issued before TIME"},
 };
 
+static const struct stat_options defaults = {.to_ns = OPTION_UNSET};
+
 static const char *const examples[] = {
     "ioreel stat traces/samples/sqlite.reel",
     "ioreel stat traces/samples/sqlite.reel --from 1s --to 2s",
@@ -289,10 +291,12 @@ static int run_stat(void *options, int argc, char **argv, struct error *err)
     const struct stat_options *o = options;
     if (argc != 1)
         return error_usage(err, "stat takes one trace; see ioreel stat -h");
+    if (options_check_window(o->from_ns, o->to_ns, err))
+        return EXIT_USAGE;
     struct trace_reader_options reading = {
         .in_order = true,
         .from_ns = o->from_ns,
-        .to_ns = o->to_ns,
+        .to_ns = o->to_ns == OPTION_UNSET ? 0 : o->to_ns,
         .fields = IO_HAS_ISSUE | IO_HAS_LATENCY | IO_HAS_OFFSET | IO_HAS_LEN | IO_HAS_OP |
                   IO_HAS_STATUS | IO_HAS_DEPTH | IO_HAS_DEVICE,
     };
@@ -328,6 +332,7 @@ const struct command cmd_stat = {
     .examples = examples,
     .options = rows,
     .option_count = sizeof rows / sizeof *rows,
+    .defaults = &defaults,
     .options_size = sizeof(struct stat_options),
     .run = run_stat,
 };

@@ -52,7 +52,7 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct cat_options defaults = {.limit = OPTION_UNSET};
+static const struct cat_options defaults = {.to_ns = OPTION_UNSET, .limit = OPTION_UNSET};
 
 struct cat_filter {
     uint32_t ops; /* bits; 0: all */
@@ -88,6 +88,22 @@ static int parse_filter(const struct cat_options *o, struct cat_filter *filter, 
                              "zone_append, zone_mgmt, compare, other",
                              text);
         filter->ops |= 1u << op;
+    }
+    return 0;
+}
+
+/* A name that no device of the trace has is a mistake, not an empty answer. Names come with the
+ * blocks, so that all are known at the end alone. */
+static int check_devices(const struct option_strings *names, const struct trace_meta *meta,
+                         const char *path, struct error *err)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        bool found = false;
+        for (size_t d = 0; d < meta->device_count && !found; d++)
+            found = strcmp(meta->devices[d].name, names->values[i]) == 0;
+        if (!found)
+            return error_set(err, ENODEV, "%s has no device '%s'; ioreel info lists them", path,
+                             names->values[i]);
     }
     return 0;
 }
@@ -133,10 +149,10 @@ static int run_cat(void *options, int argc, char **argv, struct error *err)
     if (o->csv + o->json + o->jsonl > 1)
         return error_usage(err, "--csv, --json and --jsonl exclude each other");
     struct cat_filter filter;
-    if (parse_filter(o, &filter, err))
+    if (parse_filter(o, &filter, err) || options_check_window(o->from_ns, o->to_ns, err))
         return EXIT_USAGE;
     struct trace_reader_options reading = {
-        .in_order = true, .from_ns = o->from_ns, .to_ns = o->to_ns};
+        .in_order = true, .from_ns = o->from_ns, .to_ns = o->to_ns == OPTION_UNSET ? 0 : o->to_ns};
     struct trace_reader *reader;
     if (trace_reader_open(argv[0], &reading, &reader, err))
         return EXIT_FAILED;
@@ -158,6 +174,9 @@ static int run_cat(void *options, int argc, char **argv, struct error *err)
     int rc = print_records(reader, o, &filter, line, err);
     if (o->json)
         puts("\n]");
+    if (rc >= 0 && !interrupt_seen() &&
+        check_devices(&o->devices, trace_reader_meta(reader), argv[0], err))
+        rc = -ENODEV;
     int exit_code = rc < 0 ? EXIT_FAILED : interrupt_seen() ? EXIT_INTERRUPTED : EXIT_DONE;
     if (rc == 1 && trace_reader_ending(reader) == TRACE_CUT) {
         log_warn("%s", trace_reader_cut_text(reader));
