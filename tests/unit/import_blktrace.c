@@ -184,6 +184,35 @@ static void completions_find_their_direction_and_size(void **state)
     collect_free(&c);
 }
 
+static void a_read_never_completes_a_write(void **state)
+{
+    (void)state;
+    struct recording r = {0};
+    record(&r, 0, BLKTRACE_ISSUE, WRITE, 8, 4096);
+    record(&r, 10, BLKTRACE_COMPLETE, READ, 8, 4096);
+    struct collected c;
+    collect(&c, "blktrace", r.bytes, r.size, NULL);
+    assert_int_equal(c.count, 1);
+    assert_false(c.records[0].has & IO_HAS_LATENCY);
+    assert_int_equal(c.sink.loss.open, 1);
+    assert_int_equal(c.sink.loss.before_attach, 1);
+    collect_free(&c);
+}
+
+static void queue_events_alone_have_no_depth(void **state)
+{
+    (void)state;
+    struct recording r = {0};
+    record(&r, 0, BLKTRACE_QUEUE, READ, 8, 4096);
+    record(&r, 10, BLKTRACE_QUEUE, READ, 16, 4096);
+    struct collected c;
+    collect(&c, "blktrace", r.bytes, r.size, NULL);
+    assert_int_equal(c.count, 2);
+    assert_false(c.records[1].has & (IO_HAS_DEPTH | IO_HAS_LATENCY));
+    assert_non_null(strstr(c.sink.note_text, "only queue events (Q)"));
+    collect_free(&c);
+}
+
 static void bios_of_a_device_without_requests(void **state)
 {
     (void)state;
@@ -241,7 +270,8 @@ static void a_recording_without_completions_is_read(void **state)
     assert_int_equal(c.count, WRITES);
     assert_int_equal(c.sink.loss.open, WRITES);
     assert_int_equal(c.below_floor, 0);
-    assert_non_null(strstr(c.sink.note_text, "never completed"));
+    assert_false(c.records[WRITES - 1].has & (IO_HAS_DEPTH | IO_HAS_LATENCY));
+    assert_non_null(strstr(c.sink.note_text, "no completion events (C), only issues (D)"));
     collect_free(&c);
     free(bytes);
 }
@@ -303,6 +333,8 @@ int main(void)
         cmocka_unit_test(a_second_issue_without_queue_events_is_a_requeue),
         cmocka_unit_test(where_requeues_are_traced_a_second_issue_is_another),
         cmocka_unit_test(completions_find_their_direction_and_size),
+        cmocka_unit_test(a_read_never_completes_a_write),
+        cmocka_unit_test(queue_events_alone_have_no_depth),
         cmocka_unit_test(bios_of_a_device_without_requests),
         cmocka_unit_test(a_lost_completion_does_not_hold_the_trace),
         cmocka_unit_test(a_recording_without_completions_is_read),

@@ -292,7 +292,13 @@ static int write_request(struct blktrace_pairs *p, uint32_t slot, struct error *
 
 static int write_open(struct blktrace_pairs *p, uint32_t slot, struct error *err)
 {
-    p->requests[slot].record.flags |= IO_FLAG_OPEN_AT_END;
+    struct io_record *record = &p->requests[slot].record;
+    record->flags |= IO_FLAG_OPEN_AT_END;
+    /* Where no completion is recorded, how many were in flight is not known. */
+    if (p->counts.completions == 0) {
+        record->has &= ~(uint32_t)IO_HAS_DEPTH;
+        record->depth = 0;
+    }
     p->sink->loss.open++;
     return write_request(p, slot, err);
 }
@@ -332,8 +338,8 @@ static bool is_reissue(const struct blktrace_pairs *p, const struct request *r,
     return !p->saw_requeues;
 }
 
-/* The request that this event is about, by place, then by kind and size; NONE. `parts`: a smaller
- * size will do, and the kind only ranks (for completions). */
+/* The request that this event is about, by place and kind, then by size; NONE. A read never ends a
+ * write: such a completion's own issue is missing. `parts`: a smaller size will do. */
 static uint32_t find_request(struct blktrace_pairs *p, const struct blktrace_event *e, uint8_t op,
                              uint64_t sector, bool parts)
 {
@@ -341,19 +347,16 @@ static uint32_t find_request(struct blktrace_pairs *p, const struct blktrace_eve
     unsigned best_rank = 0;
     for (uint32_t i = *bucket_of(p, e->device, sector); i != NONE; i = p->requests[i].chain) {
         const struct request *r = &p->requests[i];
-        if (r->key_sector != sector || r->device != e->device)
+        if (r->key_sector != sector || r->device != e->device || r->record.op != op)
             continue;
-        bool same_op = r->record.op == op;
         bool same_bytes = r->left_bytes == e->bytes;
         unsigned rank = 0;
-        if (same_op && same_bytes)
-            rank = r->in_flight ? 6 : 5;
-        else if (parts && same_op && e->bytes && e->bytes < r->left_bytes)
-            rank = 4;
-        else if (parts && same_bytes && e->bytes)
-            rank = 3;
-        else if (parts && same_op && e->bytes && r->left_bytes)
+        if (same_bytes)
+            rank = r->in_flight ? 4 : 3;
+        else if (parts && e->bytes && e->bytes < r->left_bytes)
             rank = 2;
+        else if (parts && e->bytes && r->left_bytes)
+            rank = 1;
         if (rank > best_rank) {
             best = i;
             best_rank = rank;
@@ -449,6 +452,7 @@ static int complete(struct blktrace_pairs *p, const struct blktrace_event *e, st
 {
     uint8_t op = op_of(e);
     uint64_t sector = sector_of(e, op);
+    p->counts.completions++;
     uint32_t slot = find_request(p, e, op, sector, true);
     if (slot == NONE) {
         if (e->bytes == 0)

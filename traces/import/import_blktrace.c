@@ -86,9 +86,6 @@ static void fill_meta(struct import_sink *sink, const struct import_options *opt
     snprintf(text, sizeof text, "blktrace v%u, %s-endian", facts->version,
              facts->big_endian ? "big" : "little");
     json_object_set_new(meta->environment, "source_format", json_string(text));
-    if (facts->bios_only)
-        import_sink_note(sink, "the device has no requests (dm or md): its bios are taken, from "
-                               "their queueing to their completion");
 }
 
 /* Events that are missing from the sequence are lost; how many I/Os that were is not known, at most
@@ -105,6 +102,14 @@ static void fill_loss(struct import_sink *sink, const struct blktrace_facts *fac
     } else {
         sink->loss.before_attach = counts->unmatched;
     }
+    if (counts->completions == 0)
+        import_sink_note(sink,
+                         "the recording has no completion events (C), only %s: latency and depth "
+                         "are not known",
+                         facts->bios_only ? "queue events (Q)" : "issues (D)");
+    else if (facts->bios_only)
+        import_sink_note(sink, "the device has no requests (dm or md): its bios are taken, from "
+                               "their queueing to their completion");
     if (counts->given_up)
         import_sink_note(sink, "%llu requests never completed and were given up",
                          (unsigned long long)counts->given_up);

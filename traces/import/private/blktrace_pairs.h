@@ -30,7 +30,8 @@ int blktrace_pairs_feed(struct blktrace_pairs *p, const struct blktrace_event *e
 int blktrace_pairs_finish(struct blktrace_pairs *p, struct error *err);
 
 struct blktrace_counts {
-    uint64_t issues;
+    uint64_t issues;      /* or, of bios, queueings */
+    uint64_t completions; /* 0: not recorded, so that latency and depth are not known */
     uint64_t requeues;
     uint64_t partial;   /* completions of a part */
     uint64_t empty;     /* zero-byte completions of no request: the second of a flush */
