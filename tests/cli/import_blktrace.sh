@@ -37,6 +37,23 @@ for operands in vda "vda.blktrace.1" "vda.blktrace.1 vda.blktrace.0" "./vda.blkt
     check "operands '$operands'" "$("$IOREEL" cat --csv v.reel | diff golden.csv -)" ""
 done
 
+# Packed per-CPU files are a set too, and a packed copy beside its file is not read twice.
+gzip -k vda.blktrace.0 vda.blktrace.1
+expect 0 "$IOREEL" import vda.blktrace.1.gz -o v.reel --overwrite-output -q
+check "a packed copy" "$("$IOREEL" cat --csv v.reel | diff golden.csv -)" ""
+rm vda.blktrace.0 vda.blktrace.1
+for operand in vda vda.blktrace.0.gz; do
+    expect 0 "$IOREEL" import $operand -o v.reel --overwrite-output -q
+    check "packed: $operand" "$("$IOREEL" cat --csv v.reel | diff golden.csv -)" ""
+done
+gunzip vda.blktrace.?.gz
+
+# All CPUs in one file that is named like one CPU's.
+mkdir one && cat vda.blktrace.0 vda.blktrace.1 >one/vda.blktrace.0
+expect 0 "$IOREEL" import one/vda.blktrace.0 -o v.reel --overwrite-output -q
+check "named like one CPU" "$("$IOREEL" cat --csv v.reel | diff golden.csv -)" ""
+rm -r one
+
 # A CPU that saw nothing leaves an empty file.
 : >vda.blktrace.2
 expect 0 "$IOREEL" import vda.blktrace.2 -o v.reel --overwrite-output -q

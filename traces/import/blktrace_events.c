@@ -51,6 +51,12 @@ struct blktrace_stream {
     struct blktrace_facts facts;
 };
 
+/* Whether a name may end so after its CPU's number: plain or packed. */
+static bool is_ending(const char *text)
+{
+    return !text[0] || !strcmp(text, ".gz") || !strcmp(text, ".xz") || !strcmp(text, ".zst");
+}
+
 bool blktrace_stem(const char *path, char *stem, size_t room)
 {
     const char *base = strrchr(path, '/');
@@ -60,7 +66,7 @@ bool blktrace_stem(const char *path, char *stem, size_t room)
         return false;
     const char *digits = mark + strlen(".blktrace.");
     size_t length = strspn(digits, "0123456789");
-    if (length == 0 || digits[length] != '\0')
+    if (length == 0 || !is_ending(digits + length))
         return false;
     memcpy(stem, base, (size_t)(mark - base));
     stem[mark - base] = '\0';
@@ -364,13 +370,19 @@ int blktrace_stream_next(struct blktrace_stream *s, struct blktrace_event *event
 /* Counts issues and queue events among the first bytes: without one issue it is a device of bios.
  */
 static void survey(const struct source *source, const uint8_t *bytes, size_t count,
-                   uint64_t *issues, uint64_t *queued)
+                   uint64_t *issues, uint64_t *queued, bool *one_cpu)
 {
+    bool seen = false;
+    uint32_t cpu = 0;
+    *one_cpu = true;
     size_t want = source->version == 7 ? V7_BYTES : V8_BYTES;
     while (count >= want && get32(source, bytes) == (MAGIC | source->version)) {
         struct raw_record raw;
         load_record(source, bytes, &raw);
         if (!(raw.event.categories & BLKTRACE_NOTIFY)) {
+            *one_cpu = *one_cpu && (!seen || raw.event.cpu == cpu);
+            seen = true;
+            cpu = raw.event.cpu;
             *issues += raw.event.act == BLKTRACE_ISSUE;
             *queued += raw.event.act == BLKTRACE_QUEUE;
         }
@@ -401,10 +413,14 @@ static int open_source(struct blktrace_stream *s, size_t index, struct import_in
         return error_set(err, EBADMSG, "%s: not a blktrace recording of version 7 or 8",
                          import_input_name(in));
     char stem[256];
-    source->window = blktrace_stem(import_input_name(in), stem, sizeof stem) ? 1 : BLKTRACE_WINDOW;
+    bool one_cpu;
+    survey(source, bytes, got, issues, queued, &one_cpu);
+    /* A file alone may hold all CPUs' events, whatever it is called and begins with. */
+    bool in_order =
+        s->source_count > 1 && one_cpu && blktrace_stem(import_input_name(in), stem, sizeof stem);
+    source->window = in_order ? 1 : BLKTRACE_WINDOW;
     s->facts.version = source->version;
     s->facts.big_endian = source->big_endian;
-    survey(source, bytes, got, issues, queued);
     return 0;
 }
 

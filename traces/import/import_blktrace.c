@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "traces/import/private/blktrace_events.h"
 #include "traces/import/private/blktrace_pairs.h"
@@ -45,6 +46,27 @@ static bool split_path(const char *path, char *folder, char *name, size_t room)
     return base[0] && (size_t)snprintf(name, room, "%s", base) < room;
 }
 
+/* Whether `name` is the same CPU's file as `base`, or stands beside an unpacked (or else earlier
+ * packed) one: the same events twice would be invented I/O. */
+static bool is_copy(const char *folder, const char *name, const char *base)
+{
+    static const char *const endings[] = {"", ".gz", ".xz", ".zst"};
+    const char *digits = strrchr(name, '.');
+    size_t bare = strlen(name);
+    if (strspn(digits + 1, "0123456789") != strlen(digits + 1))
+        bare = (size_t)(digits - name);
+    if (strncmp(name, base, bare) == 0 && (base[bare] == '\0' || base[bare] == '.'))
+        return true;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && strcmp(name + bare, endings[i]);
+         i++) {
+        char path[4608];
+        snprintf(path, sizeof path, "%s/%.*s%s", folder, (int)bare, name, endings[i]);
+        if (access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* All DEV.blktrace.N beside `path`, itself left out. */
 static int blktrace_siblings(const char *path, char **more, size_t room)
 {
@@ -61,7 +83,7 @@ static int blktrace_siblings(const char *path, char **more, size_t room)
     for (struct dirent *entry; (entry = readdir(entries)) && (size_t)count < room;) {
         char stem[2048];
         if (!blktrace_stem(entry->d_name, stem, sizeof stem) || strcmp(stem, name) != 0 ||
-            strcmp(entry->d_name, base) == 0)
+            is_copy(folder, entry->d_name, base))
             continue;
         char *found = malloc(prefix + strlen(entry->d_name) + 1);
         if (!found)

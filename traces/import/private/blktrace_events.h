@@ -57,9 +57,9 @@ struct blktrace_event {
 
 struct blktrace_stream;
 
-/* Looks at each input's first bytes, and reads up to the first event of each. Inputs named
- * *.blktrace.N hold one CPU's events in order; any other may hold several CPUs' interleaved, and is
- * ordered within a window of BLKTRACE_WINDOW events. Borrows the inputs, the sink and its meta. */
+/* Looks at each input's first bytes, and reads up to the first event of each. Several
+ * inputs named *.blktrace.N, each with one CPU at its start, hold that CPU's events in order; any
+ * other may hold several CPUs' interleaved, and is ordered within a window of BLKTRACE_WINDOW events. Borrows the inputs, the sink and its meta. */
 #define BLKTRACE_WINDOW (1u << 18)
 int blktrace_stream_open(struct import_input **inputs, size_t input_count, struct import_sink *sink,
                          struct blktrace_stream **stream, struct error *err);
@@ -85,7 +85,7 @@ const struct blktrace_facts *blktrace_stream_facts(const struct blktrace_stream 
 /* The index, in the meta, of the process that last bore this pid; its name may be "". -errno. */
 int64_t blktrace_stream_process(struct blktrace_stream *s, uint32_t pid);
 
-/* "sda" of "/tmp/sda.blktrace.0", into `stem`; false for another name. */
+/* "sda" of "/tmp/sda.blktrace.0" or its .gz, .xz, .zst, into `stem`; false for another name. */
 bool blktrace_stem(const char *path, char *stem, size_t room);
 
 #endif
