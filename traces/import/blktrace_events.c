@@ -206,14 +206,17 @@ static bool read_magic(const uint8_t *at, unsigned *version, bool *big_endian)
     return *version == 7 || *version == 8;
 }
 
-static int not_a_record(const struct source *source, const uint8_t *at, struct error *err)
+/* Zeros or garbage, as a crash leaves at a file's end: what stands before is whole and kept. */
+static int not_a_record(struct blktrace_stream *s, struct source *source, const uint8_t *at)
 {
-    return error_set(err, EBADMSG,
-                     "%s: no blktrace record at byte %llu (its magic is 0x%08x, not 0x%08x); the "
-                     "file is damaged there",
-                     import_input_name(source->in),
-                     (unsigned long long)import_input_offset(source->in), get32(source, at),
-                     MAGIC | source->version);
+    import_sink_fault(s->sink,
+                      "%s: no blktrace record at byte %llu (its magic is 0x%08x, not 0x%08x); the "
+                      "file is damaged there, and what follows in it is left out",
+                      import_input_name(source->in),
+                      (unsigned long long)import_input_offset(source->in), get32(source, at),
+                      MAGIC | source->version);
+    source->ended = true;
+    return 1;
 }
 
 static int cut_here(struct blktrace_stream *s, struct source *source, size_t got)
@@ -262,7 +265,7 @@ static int next_of_source(struct blktrace_stream *s, size_t index, struct blktra
         if (rc)
             return rc;
         if (got >= 4 && get32(source, at) != (MAGIC | source->version))
-            return not_a_record(source, at, err);
+            return not_a_record(s, source, at);
         if (got < want)
             return cut_here(s, source, got);
         struct raw_record raw;
