@@ -48,6 +48,17 @@ expect 0 "$IOREEL" import semi.csv -o semi.reel
 check_match "semicolons" "$talk" 'separated by semicolons'
 check "decimal comma" "$("$IOREEL" cat --csv semi.reel | tail -1 | cut -d, -f1)" 12500
 
+# Without ops: unknown, unless the user says what they are.
+printf '0,100,8\n0.001,300,16\n' >lba.csv
+columns=issue_s=1,offset_sectors=2,len_sectors=3
+expect 0 "$IOREEL" import lba.csv -o lba.reel --columns $columns --json
+check "no ops: unknown" "$(json '[.records, .ops.read] | join(" ")' <<<"$out")" "2 0"
+expect 0 "$IOREEL" import lba.csv -o lba2.reel --columns $columns --default-op read --json
+check "no ops: taken as reads" "$(json '[.records, .ops.read] | join(" ")' <<<"$out")" "2 2"
+expect 2 "$IOREEL" import lba.csv -o lba3.reel --columns $columns --default-op swim
+expect 1 "$IOREEL" import "$golden/small.vscsi" -o lba3.reel --default-op read
+check "--default-op refused: no output" "$(ls lba3.reel 2>/dev/null)" ""
+
 # Real tables of others, where they are at hand.
 if [ -e "$shared/data/public/mqsim-tpcc-small.trace" ]; then
     mqsim=$shared/data/public/mqsim-tpcc-small.trace
