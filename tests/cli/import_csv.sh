@@ -59,6 +59,17 @@ expect 2 "$IOREEL" import lba.csv -o lba3.reel --columns $columns --default-op s
 expect 1 "$IOREEL" import "$golden/small.vscsi" -o lba3.reel --default-op read
 check "--default-op refused: no output" "$(ls lba3.reel 2>/dev/null)" ""
 
+# What is packed otherwise is refused with the command that unpacks it.
+iconv -f UTF-8 -t UTF-16 timeless.csv >wide.csv
+tar --format=ustar -cf timeless.tar timeless.csv
+for packed in "wide.csv iconv -f UTF-16 -t UTF-8" "timeless.tar tar -xOf"; do
+    file=${packed%% *}
+    expect 1 "$IOREEL" import "$file" -o packed.reel
+    check_match "$file: the command" "$talk" "${packed#* } $file [|] ioreel import -"
+    expect 0 bash -c "${packed#* } $file | '$IOREEL' import - -o packed.reel --overwrite-output"
+    rm packed.reel
+done
+
 # Real tables of others, where they are at hand.
 if [ -e "$shared/data/public/mqsim-tpcc-small.trace" ]; then
     mqsim=$shared/data/public/mqsim-tpcc-small.trace
