@@ -70,6 +70,12 @@ for packed in "wide.csv iconv -f UTF-16 -t UTF-8" "timeless.tar tar -xOf"; do
     rm packed.reel
 done
 
+# A wrong --columns is wrong usage, and writes nothing.
+for wrong in when=op issue_s=T offset_bytes=op,offset_sectors=len_bytes; do
+    expect 2 "$IOREEL" import timeless.csv -o wrong.reel --columns $wrong
+    check "$wrong: no output" "$(ls wrong.reel 2>/dev/null)" ""
+done
+
 # Real tables of others, where they are at hand.
 if [ -e "$shared/data/public/mqsim-tpcc-small.trace" ]; then
     mqsim=$shared/data/public/mqsim-tpcc-small.trace

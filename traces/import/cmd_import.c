@@ -533,7 +533,7 @@ static int import_into(struct inputs *inputs, const struct import_command_option
     progress_start(&out->progress, "read bytes");
     int rc = import_all(importer, inputs, options, &sink, err);
     progress_end(&out->progress);
-    int exit_code = EXIT_FAILED;
+    int exit_code = rc == -EINVAL && options->columns ? EXIT_USAGE : EXIT_FAILED;
     if (rc && rc != -EINTR) {
         discard_output(out);
     } else {
