@@ -48,6 +48,34 @@ expect 0 "$IOREEL" import semi.csv -o semi.reel
 check_match "semicolons" "$talk" 'separated by semicolons'
 check "decimal comma" "$("$IOREEL" cat --csv semi.reel | tail -1 | cut -d, -f1)" 12500
 
+# Without ops: unknown, unless the user says what they are.
+printf '0,100,8\n0.001,300,16\n' >lba.csv
+columns=issue_s=1,offset_sectors=2,len_sectors=3
+expect 0 "$IOREEL" import lba.csv -o lba.reel --columns $columns --json
+check "no ops: unknown" "$(json '[.records, .ops.read] | join(" ")' <<<"$out")" "2 0"
+expect 0 "$IOREEL" import lba.csv -o lba2.reel --columns $columns --default-op read --json
+check "no ops: taken as reads" "$(json '[.records, .ops.read] | join(" ")' <<<"$out")" "2 2"
+expect 2 "$IOREEL" import lba.csv -o lba3.reel --columns $columns --default-op swim
+expect 1 "$IOREEL" import "$golden/small.vscsi" -o lba3.reel --default-op read
+check "--default-op refused: no output" "$(ls lba3.reel 2>/dev/null)" ""
+
+# What is packed otherwise is refused with the command that unpacks it.
+iconv -f UTF-8 -t UTF-16 timeless.csv >wide.csv
+tar --format=ustar -cf timeless.tar timeless.csv
+for packed in "wide.csv iconv -f UTF-16 -t UTF-8" "timeless.tar tar -xOf"; do
+    file=${packed%% *}
+    expect 1 "$IOREEL" import "$file" -o packed.reel
+    check_match "$file: the command" "$talk" "${packed#* } $file [|] ioreel import -"
+    expect 0 bash -c "${packed#* } $file | '$IOREEL' import - -o packed.reel --overwrite-output"
+    rm packed.reel
+done
+
+# A wrong --columns is wrong usage, and writes nothing.
+for wrong in when=op issue_s=T offset_bytes=op,offset_sectors=len_bytes; do
+    expect 2 "$IOREEL" import timeless.csv -o wrong.reel --columns $wrong
+    check "$wrong: no output" "$(ls wrong.reel 2>/dev/null)" ""
+done
+
 # Real tables of others, where they are at hand.
 if [ -e "$shared/data/public/mqsim-tpcc-small.trace" ]; then
     mqsim=$shared/data/public/mqsim-tpcc-small.trace

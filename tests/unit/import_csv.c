@@ -115,6 +115,45 @@ static void ops_as_numbers(void **state)
     fails_with("offset_bytes,op_0read\n0,2\n", NULL, "memory:2: op_0read 2 is over the limit of 1");
 }
 
+static void ops_as_tools_print_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        unsigned op;
+        unsigned flags;
+    } cases[] = {
+        {"WS", IO_WRITE, IO_FLAG_SYNC},
+        {"RA", IO_READ, IO_FLAG_READAHEAD},
+        {"FWFS", IO_WRITE, IO_FLAG_PREFLUSH | IO_FLAG_FUA | IO_FLAG_SYNC},
+        {"WFSM", IO_WRITE, IO_FLAG_FUA | IO_FLAG_SYNC | IO_FLAG_META},
+        {"DS", IO_DISCARD, IO_FLAG_SYNC},
+        {"DE", IO_DISCARD, 0},
+        {"FN", IO_FLUSH, 0},
+        {"RD", IO_READ, 0},
+        {"2a", IO_WRITE, 0},
+        {"0x28", IO_READ, 0},
+        {"28", IO_READ, 0},
+        {"0X42", IO_DISCARD, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "op,offset_bytes\n%s,0\n", cases[i].text);
+        struct collected c;
+        collect_text(&c, text, NULL);
+        if (c.rc || c.records[0].op != cases[i].op || c.records[0].flags != cases[i].flags)
+            fail_msg("%s: %s", cases[i].text, c.err.text);
+        assert_int_equal(!!(c.records[0].has & IO_HAS_FLAGS), cases[i].flags != 0);
+        collect_free(&c);
+    }
+    static const char *const wrong[] = {"WX", "WSS", "N", "42", "0x12", "SW"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "op,offset_bytes\n%s,0\n", wrong[i]);
+        fails_with(text, NULL, "is none of read, write");
+    }
+}
+
 static void separators_are_found(void **state)
 {
     (void)state;
@@ -279,6 +318,7 @@ int main(void)
         cmocka_unit_test(columns_map_names_and_units),
         cmocka_unit_test(numbers_name_columns_of_a_table_without_head),
         cmocka_unit_test(ops_as_numbers),
+        cmocka_unit_test(ops_as_tools_print_them),
         cmocka_unit_test(separators_are_found),
         cmocka_unit_test(quotes_go_over_lines),
         cmocka_unit_test(rows_come_in_any_order),

@@ -28,6 +28,7 @@ struct import_command_options {
     const char *columns;
     const char *device;
     const char *vantage;
+    const char *default_op;
     const char *latency_unit;
     uint64_t level;
     bool overwrite;
@@ -45,6 +46,8 @@ static const struct option_row rows[] = {
      "what to call the device, where the format does not say"},
     {0, "vantage", "WHERE", OPTION_STRING, offsetof(struct import_command_options, vantage),
      "where it was recorded: app, bio, request, driver or wire"},
+    {0, "default-op", "OP", OPTION_STRING, offsetof(struct import_command_options, default_op),
+     "the op of a table's rows that tell none: read, write, …"},
     {0, "latency-unit", "UNIT", OPTION_STRING,
      offsetof(struct import_command_options, latency_unit),
      "the unit of vscsi v2's response times: ns, us or ms"},
@@ -427,6 +430,13 @@ static int read_options(const struct import_command_options *o, struct import_op
     if (o->vantage && vantage_parse(o->vantage, &options->vantage))
         return error_usage(err, "--vantage: '%s' is none of app, bio, request, driver, wire",
                            o->vantage);
+    if (o->default_op) {
+        static uint8_t op;
+        if (io_op_parse(o->default_op, strlen(o->default_op), &op))
+            return error_usage(err, "--default-op: '%s' is no op; read and write are",
+                               o->default_op);
+        options->default_op = &op;
+    }
     if (o->latency_unit) {
         static const struct {
             const char *name;
@@ -462,6 +472,11 @@ static const struct importer *choose(const struct inputs *inputs,
     }
     if (importer && options->columns && importer != importer_find("csv")) {
         error_set(err, EINVAL, "%s: is a %s trace; --columns is for tables", inputs->paths[0],
+                  importer->name);
+        return NULL;
+    }
+    if (importer && options->default_op && importer != importer_find("csv")) {
+        error_set(err, EINVAL, "%s: is a %s trace; --default-op is for tables", inputs->paths[0],
                   importer->name);
         return NULL;
     }
@@ -518,7 +533,7 @@ static int import_into(struct inputs *inputs, const struct import_command_option
     progress_start(&out->progress, "read bytes");
     int rc = import_all(importer, inputs, options, &sink, err);
     progress_end(&out->progress);
-    int exit_code = EXIT_FAILED;
+    int exit_code = rc == -EINVAL && options->columns ? EXIT_USAGE : EXIT_FAILED;
     if (rc && rc != -EINTR) {
         discard_output(out);
     } else {

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "common/units.h"
+#include "traces/import/private/csv_ops.h"
 
 __extension__ typedef unsigned __int128 uint128;
 
@@ -319,30 +320,6 @@ int csv_parse_number(const struct csv_field *field, const struct csv_kind *kind,
     return 0;
 }
 
-struct op_word {
-    const char *word;
-    uint8_t op;
-};
-
-/* What other tools call them; ours and R and W are io_op_parse()'s. */
-static const struct op_word op_words[] = {
-    {"rd", IO_READ},        {"wr", IO_WRITE},   {"trim", IO_DISCARD}, {"unmap", IO_DISCARD},
-    {"d", IO_DISCARD},      {"sync", IO_FLUSH}, {"fsync", IO_FLUSH},  {"fdatasync", IO_FLUSH},
-    {"datasync", IO_FLUSH}, {"f", IO_FLUSH},
-};
-
-static int parse_op(const struct csv_field *field, uint8_t *op)
-{
-    if (io_op_parse(field->text, field->length, op) == 0)
-        return 0;
-    for (size_t i = 0; i < sizeof op_words / sizeof *op_words; i++)
-        if (strcasecmp(field->text, op_words[i].word) == 0) {
-            *op = op_words[i].op;
-            return 0;
-        }
-    return -EINVAL;
-}
-
 static int bad_value(const struct csv_rows *row, const struct csv_kind *kind,
                      const struct csv_field *field, int rc, struct error *err)
 {
@@ -391,12 +368,15 @@ static int64_t store_text(struct csv_columns *columns, const struct csv_kind *ki
                           struct io_record *record)
 {
     int rc;
+    uint16_t flags;
     switch (kind->field) {
     case CSV_OP:
-        rc = parse_op(field, &record->op);
-        return rc ? rc : IO_HAS_OP;
+        rc = csv_op_parse(field->text, field->length, &record->op, &flags);
+        record->flags |= flags;
+        return rc ? rc : IO_HAS_OP | (flags ? IO_HAS_FLAGS : 0);
     case CSV_FLAGS:
-        rc = io_flags_parse(field->text, field->length, &record->flags);
+        rc = io_flags_parse(field->text, field->length, &flags);
+        record->flags |= flags;
         return rc ? rc : IO_HAS_FLAGS;
     case CSV_DEVICE:
         rc = device_index(columns, field, meta);

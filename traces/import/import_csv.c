@@ -195,6 +195,10 @@ static int convert_rows(struct csv_rows *rows, struct csv_columns *columns,
         }
         if (one_device)
             record.has |= IO_HAS_DEVICE;
+        if (options->default_op && !(record.has & IO_HAS_OP)) {
+            record.op = *options->default_op;
+            record.has |= IO_HAS_OP;
+        }
         rc = sink->add(sink, &record, err);
         if (rc)
             return rc;

@@ -36,6 +36,20 @@ const char *importer_names(char *text, size_t room)
     return text;
 }
 
+/* The command that unpacks what these bytes are packed with, before the input's name; or NULL. */
+static const char *unpacking(const uint8_t *bytes, size_t count)
+{
+    if (count >= 10 && memcmp(bytes, "BZh", 3) == 0 && memcmp(bytes + 4, "1AY&SY", 6) == 0)
+        return "bzip2 -dc";
+    if (count >= 4 && memcmp(bytes, "PK\3\4", 4) == 0)
+        return "unzip -p";
+    if (count >= 512 && memcmp(bytes + 257, "ustar", 5) == 0)
+        return "tar -xOf";
+    if (count >= 2 && (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0))
+        return "iconv -f UTF-16 -t UTF-8";
+    return NULL;
+}
+
 const struct importer *importer_choose(struct import_input *in,
                                        const struct import_options *options, struct error *err)
 {
@@ -61,7 +75,12 @@ const struct importer *importer_choose(struct import_input *in,
             best_bid = bid;
         }
     }
-    if (!best && import_input_is_reel(in)) {
+    const char *unpack = best ? NULL : unpacking(bytes, got);
+    if (unpack) {
+        error_set(err, EILSEQ,
+                  "%s: is packed in a way that import does not read; %s %s | ioreel import - …",
+                  import_input_name(in), unpack, import_input_name(in));
+    } else if (!best && import_input_is_reel(in)) {
         error_set(err, EILSEQ, "%s: is a .reel trace already; there is nothing to import",
                   import_input_name(in));
     } else if (!best) {

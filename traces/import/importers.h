@@ -57,10 +57,11 @@ bool import_input_is_reel(const struct import_input *in);
  */
 
 struct import_options {
-    const char *columns;      /* --columns, csv only; NULL */
-    const char *device;       /* name for the device of a format that has none; NULL */
-    unsigned vantage;         /* what the user says it is; VANTAGE_UNKNOWN takes the format's own */
-    uint64_t latency_unit_ns; /* of a format that does not say its latency's unit; 0: not known */
+    const char *columns; /* --columns, csv only; NULL */
+    const char *device;  /* name for the device of a format that has none; NULL */
+    unsigned vantage;    /* what the user says it is; VANTAGE_UNKNOWN takes the format's own */
+    const uint8_t *default_op; /* csv only: the op of rows that tell none; NULL: stays unknown */
+    uint64_t latency_unit_ns;  /* of a format that does not say its latency's unit; 0: not known */
 };
 
 /* The meta is complete before the first record is added, except that devices and processes may
