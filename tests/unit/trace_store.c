@@ -317,19 +317,20 @@ static void test_cut(void **state)
     free(records);
 }
 
-/* Any flipped byte is noticed, and no record that differs comes out. */
+/* Every byte of a file, header to seek table, flipped in turn: each flip is noticed, and no record
+ * that differs comes out. */
 static void test_flip(void **state)
 {
     (void)state;
-    size_t count = 1500;
+    size_t count = 90;
     struct io_record *records = calloc(count, sizeof *records);
     for (size_t i = 0; i < count; i++)
         records[i] = random_record(i * 1000, IO_HAS_ISSUE);
-    write_trace(records, count, 500, true);
+    write_trace(records, count, 30, true);
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     int fd = open(path, O_RDWR);
-    for (off_t at = 0; at < st.st_size; at += 1 + (off_t)(next_random() % 60)) {
+    for (off_t at = 0; at < st.st_size; at++) {
         uint8_t old, flipped;
         assert_int_equal(pread(fd, &old, 1, at), 1);
         flipped = old ^ (uint8_t)(1u << next_random() % 8);
