@@ -40,6 +40,7 @@ struct report {
     struct text_table *table;
     json_t *rows, *sweeps;
     size_t checked, errors, not_reached, notable, broken;
+    size_t swept; /* sweeps of two depths or more */
     double worst_pct;
 };
 
@@ -171,6 +172,7 @@ static int check_file(struct report *r, const char *path, struct error *err)
     }
     for (size_t i = 0; i < sweeps.count && rc == 0; i++) {
         struct sweep_finding findings[FINDINGS_MAX];
+        r->swept += sweeps.list[i].count > 1;
         size_t count = sweep_check(&sweeps.list[i], findings, FINDINGS_MAX);
         for (size_t f = 0; f < count && f < FINDINGS_MAX; f++)
             report_sweep(r, &sweeps.list[i], &findings[f]);
@@ -224,7 +226,11 @@ static int run(void *options, int argc, char **argv, struct error *err)
                "%zu breaks in sweeps\n",
                r.checked, r.errors, r.not_reached, r.notable, r.broken);
     }
-    return found ? EXIT_UNFAITHFUL : EXIT_DONE;
+    bool idle = r.checked == 0 && r.swept == 0;
+    if (idle)
+        log_warn("nothing was checked: no row states what a law needs (IOPS, latency and depth; or "
+                 "IOPS, throughput and size)");
+    return found || idle ? EXIT_UNFAITHFUL : EXIT_DONE;
 }
 
 const struct command cmd_check = {

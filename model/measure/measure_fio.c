@@ -59,8 +59,21 @@ struct direction {
     double percentile_unit; /* to microseconds */
 };
 
-static void read_direction(const json_t *job, const char *name, struct direction *d,
-                           struct measurements *table)
+/* Before version 2.99 fio's io_bytes counted KiB, and io_kbytes and bw_bytes did not exist. */
+static bool counts_kib(const json_t *document)
+{
+    const char *version = json_string_value(json_object_get(document, "fio version"));
+    if (!version || strncmp(version, "fio-", 4) != 0)
+        return false;
+    char *end;
+    unsigned long major = strtoul(version + 4, &end, 10);
+    if (end == version + 4 || major != 2)
+        return end != version + 4 && major < 2;
+    return *end != '.' || strtoul(end + 1, NULL, 10) < 99;
+}
+
+static void read_direction(const json_t *document, const json_t *job, const char *name,
+                           struct direction *d, struct measurements *table)
 {
     const json_t *o = json_object_get(job, name);
     d->ios = real(o, "total_ios");
@@ -69,6 +82,8 @@ static void read_direction(const json_t *job, const char *name, struct direction
     double kib = real(o, "io_kbytes");
     if (isnan(d->bytes) && !isnan(kib))
         d->bytes = kib * 1024;
+    else if (isnan(kib) && counts_kib(document))
+        d->bytes *= 1024;
     d->bytes_per_s = real(o, "bw_bytes");
     if (isnan(d->bytes_per_s))
         d->bytes_per_s = real(o, "bw") * 1024;
@@ -156,8 +171,8 @@ static bool read_job(const json_t *document, const json_t *job, struct measureme
                      struct measurements *table)
 {
     struct direction r, w;
-    read_direction(job, "read", &r, table);
-    read_direction(job, "write", &w, table);
+    read_direction(document, job, "read", &r, table);
+    read_direction(document, job, "write", &w, table);
     double total = (r.iops > 0 ? r.iops : 0) + (w.iops > 0 ? w.iops : 0);
     if (!(total > 0))
         return false;

@@ -101,4 +101,12 @@ expect 0 "$IOREEL" check "$scratch/wavers.reel" --json
 check "a wavering depth gives a row that checks" "$(jq -c '[.rows[] | .verdict]' <<<"$out")" '["ok"]'
 check_true "of the depth averaged over time" "$(jq '.rows[0].depth' <<<"$out") > 2.9 && $(jq '.rows[0].depth' <<<"$out") < 3.1"
 
+# A table of which nothing can be checked is not a table without faults; a sweep is something to check.
+printf 'iops,device\n1000,a\n2000,b\n' >"$scratch/unknown.csv"
+expect 3 "$IOREEL" check "$scratch/unknown.csv"
+expect 3 "$IOREEL" check --json "$scratch/unknown.csv"
+check "nothing checked" "$(json '"\(.checked) \(.errors)"' <<<"$out")" "0 0"
+printf 'iops,iodepth\n1000,1\n1900,2\n' >"$scratch/sweep_only.csv"
+expect 0 "$IOREEL" check "$scratch/sweep_only.csv"
+
 finish

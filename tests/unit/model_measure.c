@@ -178,6 +178,37 @@ static void fio_clones(void **state)
     measurements_free(&t);
 }
 
+/* io_bytes counted KiB before version 2.99, and bytes from then on. */
+static void fio_kib_before_2_99(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *version;
+        double block_bytes;
+    } cases[] = {{"fio-2.1.3", 524288},
+                 {"fio-2.15", 524288},
+                 {"fio-2.2.10-5-gabc", 524288},
+                 {"fio-2.99", 512},
+                 {"fio-3.1", 512}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        int n = snprintf(text, sizeof text,
+                         "{\"fio version\":\"%s\",\"jobs\":[{\"jobname\":\"a\",\"read\":"
+                         "{\"io_bytes\":51200,\"bw\":51200,\"iops\":100,\"total_ios\":100,"
+                         "\"lat\":{\"mean\":10000,\"stddev\":1}},\"write\":{\"iops\":0}}]}",
+                         cases[i].version);
+        struct measure_input in = {"memory", text, (size_t)n};
+        struct measurements t;
+        struct error err;
+        measurements_init(&t);
+        assert_int_equal(measurements_read_bytes(&in, &t, &err), 0);
+        assert_int_equal(t.count, 1);
+        near_relative(t.rows[0].block_bytes, cases[i].block_bytes, 1e-12);
+        near_relative(t.rows[0].throughput.value, 52428800, 1e-12);
+        measurements_free(&t);
+    }
+}
+
 static void faults(void **state)
 {
     (void)state;
@@ -214,6 +245,7 @@ int main(void)
         cmocka_unit_test(articles_and_vdbench),
         cmocka_unit_test(fio),
         cmocka_unit_test(fio_clones),
+        cmocka_unit_test(fio_kib_before_2_99),
         cmocka_unit_test(faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
