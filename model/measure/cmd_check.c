@@ -40,7 +40,8 @@ struct report {
     struct text_table *table;
     json_t *rows, *sweeps;
     size_t checked, errors, not_reached, notable, broken;
-    size_t swept; /* sweeps of two depths or more */
+    size_t incomplete; /* rows that lack what their tool always prints */
+    size_t swept;      /* sweeps of two depths or more */
     double worst_pct;
 };
 
@@ -156,6 +157,7 @@ static int check_file(struct report *r, const char *path, struct error *err)
     for (size_t i = 0; i < table.count && rc == 0; i++)
         if (!table.rows[i].source[0])
             measurement_set_text(table.rows[i].source, base, strlen(base));
+    r->incomplete += rc == 0 ? table.incomplete : 0;
     for (size_t i = 0; i < table.note_count && rc == 0; i++)
         log_info("%s: %s", path, table.notes[i]);
     for (size_t i = 0; i < table.count && rc == 0; i++) {
@@ -192,6 +194,7 @@ static int print_json(struct report *r)
     json_object_set_new(document, "checked", json_u64(r->checked));
     json_object_set_new(document, "errors", json_u64(r->errors));
     json_object_set_new(document, "depth_not_reached", json_u64(r->not_reached));
+    json_object_set_new(document, "incomplete", json_u64(r->incomplete));
     return json_print(document, false);
 }
 
@@ -230,7 +233,7 @@ static int run(void *options, int argc, char **argv, struct error *err)
     if (idle)
         log_warn("nothing was checked: no row states what a law needs (IOPS, latency and depth; or "
                  "IOPS, throughput and size)");
-    return found || idle ? EXIT_UNFAITHFUL : EXIT_DONE;
+    return found || idle || r.incomplete ? EXIT_UNFAITHFUL : EXIT_DONE;
 }
 
 const struct command cmd_check = {

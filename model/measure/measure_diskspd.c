@@ -21,6 +21,7 @@ struct spd {
     bool in_percentiles; /* inside the %-ile table */
     bool open;           /* a time span's totals were read and not yet added */
     size_t paths;
+    double per_file; /* threads of each target; 0: not said */
 };
 
 static bool starts(const char *text, size_t length, const char *word)
@@ -81,6 +82,9 @@ static void input_line(struct spd *s, const char *text, size_t length)
     } else if (starts(text, length, "number of outstanding")) {
         if (value_after_colon(text, length, &value) && value.value >= 1 && value.value <= 1e6)
             s->m.iodepth = value.value;
+    } else if (starts(text, length, "threads per file:")) {
+        if (value_after_colon(text, length, &value) && value.value >= 1 && value.value <= 1e6)
+            s->per_file = value.value;
     } else if (starts(text, length, "thread count:")) {
         if (value_after_colon(text, length, &value) && value.value >= 1 && value.value <= 1e6)
             s->m.threads = value.value;
@@ -160,28 +164,87 @@ static void percentile_line(struct spd *s, const char *line, size_t length)
         s->m.p99_us = value.value * 1e3;
 }
 
+/* What a run does not say of itself stays unknown, and is said: no other run's parameters fill in.
+ */
+static void note_missing(const struct spd *s, struct measurements *table)
+{
+    bool size = !(s->m.block_bytes > 0), depth = !(s->m.iodepth > 0), threads = !(s->m.threads > 0);
+    if (!size && !depth && !threads)
+        return;
+    table->incomplete++;
+    measurements_note(table,
+                      "the DiskSpd run with its totals in line %llu lacks parameters:%s%s%s; it is "
+                      "held against no law that needs them",
+                      (unsigned long long)s->m.line, size ? " (block size)" : "",
+                      depth ? " (outstanding I/Os)" : "", threads ? " (thread count)" : "");
+}
+
+static void start_run(struct spd *s)
+{
+    measurement_clear(&s->m);
+    s->open = s->in_total = s->in_percentiles = false;
+    s->paths = 0;
+    s->per_file = 0;
+}
+
 static int flush(struct spd *s, struct measurements *table, struct error *err)
 {
     if (!s->open)
         return 0;
-    s->open = false;
     if (s->paths > 1)
         measurements_note(table, "a DiskSpd run used %zu targets; its totals are one row",
                           s->paths);
+    if (isnan(s->m.threads) && s->per_file > 0 && s->paths > 0)
+        s->m.threads = s->per_file * (double)s->paths;
+    note_missing(s, table);
+    /* One that is unknown would count as 1: half a depth is none. */
+    if (isnan(s->m.threads) || isnan(s->m.iodepth))
+        s->m.threads = s->m.iodepth = NAN;
     int rc = measurements_add(table, &s->m, err);
-    struct measurement fresh;
-    measurement_clear(&fresh);
-    s->m = fresh;
-    s->paths = 0;
+    start_run(s);
     return rc;
+}
+
+/* Lines that stand before a run's totals: after totals they belong to the next run, even when the
+ * head of that run was cut off. */
+static bool precedes_totals(const char *text, size_t length)
+{
+    static const char *const words[] = {
+        "Results for timespan",
+        "actual test time",
+        "thread count:",
+        "proc count:",
+        "CPU |",
+        "timespan:",
+        "duration:",
+        "path:",
+        "block size:",
+        "avg.|",
+        "number of outstanding",
+        "threads per file:",
+        "performing ",
+        "using random",
+        "using seq",
+        "Total IO",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (starts(text, length, words[i]))
+            return true;
+    return false;
 }
 
 static int read_line(struct spd *s, const char *text, size_t length, uint64_t number,
                      struct measurements *table, struct error *err)
 {
     if (starts(text, length, "Input parameters") || starts(text, length, "Command Line")) {
-        s->in_percentiles = false;
-        return flush(s, table, err);
+        int rc = flush(s, table, err);
+        start_run(s);
+        return rc;
+    }
+    if (s->open && precedes_totals(text, length)) {
+        int rc = flush(s, table, err);
+        if (rc)
+            return rc;
     }
     if (starts(text, length, "Total IO")) {
         s->in_total = true;
@@ -210,7 +273,7 @@ static int read_diskspd(const struct measure_input *in, struct measurements *tab
                         struct error *err)
 {
     struct spd s = {.columns = 0};
-    measurement_clear(&s.m);
+    start_run(&s);
     const char *line;
     size_t length, at = 0;
     uint64_t number = 0;

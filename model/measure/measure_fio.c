@@ -167,17 +167,44 @@ static unsigned pattern_of(const char *rw)
     return strncmp(rw, "rand", 4) == 0 ? PATTERN_RANDOM : PATTERN_SEQUENTIAL;
 }
 
+static const char *job_rw(const json_t *document, const json_t *job)
+{
+    const char *rw = option(document, job, "rw");
+    return rw ? rw : option(document, job, "readwrite");
+}
+
+/* The read share of a job whose directions were reported as one: known only when it had one. */
+static double unified_share(const json_t *document, const json_t *job)
+{
+    const char *rw = job_rw(document, job);
+    if (!rw)
+        return NAN;
+    rw += strncmp(rw, "rand", 4) == 0 ? 4 : 0;
+    size_t n = strcspn(rw, ":,");
+    return n == 4 && strncmp(rw, "read", n) == 0    ? 100
+           : n == 5 && strncmp(rw, "write", n) == 0 ? 0
+                                                    : NAN;
+}
+
 static bool read_job(const json_t *document, const json_t *job, struct measurement *m,
                      struct measurements *table)
 {
     struct direction r, w;
     read_direction(document, job, "read", &r, table);
     read_direction(document, job, "write", &w, table);
-    double total = (r.iops > 0 ? r.iops : 0) + (w.iops > 0 ? w.iops : 0);
-    if (!(total > 0))
+    bool unified = !(r.iops > 0) && !(w.iops > 0);
+    if (unified) /* one entry for all directions, or none */
+        read_direction(document, job, "mixed", &r, table);
+    if (!(r.iops > 0) && !(w.iops > 0))
         return false;
     measurement_clear(m);
     set_rate(m, &r, &w);
+    if (unified) {
+        m->read_pct = unified_share(document, job);
+        if (isnan(m->read_pct))
+            measurements_note(table, "fio's unified_rw_reporting mixed reads and writes: the read "
+                                     "share is unknown");
+    }
     if (!(r.iops > 0) != !(w.iops > 0)) {
         const struct direction *d = r.iops > 0 ? &r : &w;
         m->p50_us = percentile(d, 50, table);
@@ -190,8 +217,7 @@ static bool read_job(const json_t *document, const json_t *job, struct measureme
     const char *file = option(document, job, "filename");
     if (file)
         measurement_set_text(m->device, file, strlen(file));
-    const char *rw = option(document, job, "rw");
-    m->pattern = pattern_of(rw ? rw : option(document, job, "readwrite"));
+    m->pattern = pattern_of(job_rw(document, job));
     m->threads = option_number(document, job, "numjobs", 1);
     double depth = option_number(document, job, "iodepth", 1);
     const char *engine = option(document, job, "ioengine");

@@ -54,6 +54,7 @@ struct measurements {
     size_t capacity;
     char *notes[MEASUREMENT_NOTES_MAX]; /* what the reader found out and did not leave unsaid */
     size_t note_count;
+    size_t incomplete;     /* rows without what their tool always prints; a note names each */
     size_t decimal_commas; /* numbers read with one; measurements_settle() says so */
 };
 

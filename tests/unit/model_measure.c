@@ -209,6 +209,92 @@ static void fio_kib_before_2_99(void **state)
     }
 }
 
+static void read_text(const char *text, struct measurements *table)
+{
+    struct measure_input in = {"memory", text, strlen(text)};
+    struct error err = {""};
+    measurements_init(table);
+    if (measurements_read_bytes(&in, table, &err))
+        fail_msg("%s", err.text);
+}
+
+#define SPD_HEAD                                                                                   \
+    "Input parameters:\n\n  timespan:   1\n  path: 'a'\n    performing read test\n"                \
+    "    block size: 4096\n    using random I/O (alignment: 4096)\n"                               \
+    "    number of outstanding I/O operations: 8\n    threads per file: 4\n\n"
+#define SPD_RESULTS "Results for timespan 1:\n\nactual test time: 10.00s\nthread count: 4\n\n"
+#define SPD_CPU     "CPU |  Usage |  User\n avg.|  25.00%|  5.00%\n\n"
+#define SPD_TOTAL(iops)                                                                            \
+    "Total IO\nthread | bytes | I/Os | MiB/s | I/O per s | AvgLat | file\n"                        \
+    "total:  40960000 | 10000 | 3.91 | " iops " | 32.000\n"
+#define SPD_PERCENTILES "  %-ile |  Read (ms) | Total (ms)\n   50th | 30.000 | 30.000\n"
+
+/* Whatever of the next run's head was cut off, the first run's figures stay its own. */
+static void diskspd_pasted(void **state)
+{
+    (void)state;
+    static const char *const between[] = {
+        "\nanother:\n",      SPD_RESULTS,          SPD_CPU, "thread count: 2\n",
+        SPD_RESULTS SPD_CPU, SPD_PERCENTILES "\n", "",
+    };
+    for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
+        char text[4096];
+        snprintf(text, sizeof text, "%s%s%s", SPD_HEAD SPD_RESULTS SPD_TOTAL("1000.00"), between[i],
+                 SPD_TOTAL("7.50"));
+        struct measurements t;
+        read_text(text, &t);
+        assert_int_equal(t.count, 2);
+        near_relative(t.rows[0].iops.value, 1000, 1e-12);
+        near_relative(measurement_depth(&t.rows[0]), 32, 1e-12);
+        assert_true(isnan(t.rows[0].cpu_pct.value));
+        near_relative(t.rows[1].iops.value, 7.5, 1e-12);
+        assert_true(isnan(measurement_depth(&t.rows[1])));
+        assert_true(isnan(t.rows[1].block_bytes));
+        assert_true(isnan(t.rows[1].read_pct));
+        assert_string_equal(t.rows[1].device, "");
+        assert_int_equal(t.incomplete, 1);
+        assert_true(has_note(&t, "lacks parameters"));
+        measurements_free(&t);
+    }
+    struct measurements t;
+    read_text(SPD_HEAD SPD_TOTAL("1000.00") SPD_HEAD SPD_RESULTS SPD_TOTAL("900.00"), &t);
+    assert_int_equal(t.count, 2);
+    assert_int_equal(t.incomplete, 0);
+    near_relative(measurement_depth(&t.rows[0]), 32, 1e-12); /* from the threads of each file */
+    near_relative(measurement_depth(&t.rows[1]), 32, 1e-12);
+    measurements_free(&t);
+}
+
+/* One entry for reads and writes together: the share is known only when there was one direction. */
+static void fio_unified(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rw;
+        double read_pct;
+    } cases[] = {{"randrw", NAN}, {"rw", NAN}, {"randread", 100}, {"write", 0}, {"trimwrite", NAN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "{\"fio version\":\"fio-3.30\",\"global options\":{\"rw\":\"%s\",\"iodepth\":"
+                 "\"4\",\"ioengine\":\"libaio\"},\"jobs\":[{\"jobname\":\"a\",\"mixed\":{"
+                 "\"io_bytes\":4096000,\"io_kbytes\":4000,\"bw_bytes\":2048000,\"iops\":500,"
+                 "\"total_ios\":1000,\"lat_ns\":{\"mean\":8000000,\"stddev\":1}}}]}",
+                 cases[i].rw);
+        struct measurements t;
+        read_text(text, &t);
+        assert_int_equal(t.count, 1);
+        near_relative(t.rows[0].iops.value, 500, 1e-12);
+        near_relative(t.rows[0].block_bytes, 4096, 1e-12);
+        near_relative(measurement_concurrency(&t.rows[0]), 4, 1e-12);
+        if (isnan(cases[i].read_pct))
+            assert_true(isnan(t.rows[0].read_pct) && has_note(&t, "share is unknown"));
+        else
+            assert_true(t.rows[0].read_pct == cases[i].read_pct);
+        measurements_free(&t);
+    }
+}
+
 static void faults(void **state)
 {
     (void)state;
@@ -246,6 +332,8 @@ int main(void)
         cmocka_unit_test(fio),
         cmocka_unit_test(fio_clones),
         cmocka_unit_test(fio_kib_before_2_99),
+        cmocka_unit_test(diskspd_pasted),
+        cmocka_unit_test(fio_unified),
         cmocka_unit_test(faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
