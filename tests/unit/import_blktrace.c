@@ -327,6 +327,41 @@ static void damage_is_named(void **state)
     collect_free(&c);
 }
 
+/* Each has a name and a state of its own, however many there are. */
+static void many_devices(void **state)
+{
+    (void)state;
+    enum { DEVICES = 5000 };
+    struct recording one = {0};
+    uint8_t *bytes = malloc(DEVICES * 2 * EVENT_BYTES);
+    assert_non_null(bytes);
+    for (uint32_t i = 0; i < DEVICES; i++) {
+        one.size = 0;
+        record(&one, i * 10, BLKTRACE_ISSUE, READ, 8, 4096);
+        record(&one, i * 10 + 5, BLKTRACE_COMPLETE, READ, 8, 4096);
+        for (uint32_t k = 0; k < 2; k++) {
+            store_le32(one.bytes + k * EVENT_BYTES + 4, k + 1);
+            store_le32(one.bytes + k * EVENT_BYTES + 36, 8u << 20 | i);
+        }
+        memcpy(bytes + i * 2 * EVENT_BYTES, one.bytes, 2 * EVENT_BYTES);
+    }
+    struct collected c;
+    collect(&c, "blktrace", bytes, DEVICES * 2 * EVENT_BYTES, NULL);
+    assert_int_equal(c.rc, 0);
+    assert_int_equal(c.count, DEVICES);
+    assert_int_equal(c.meta.device_count, DEVICES);
+    for (uint32_t i = 0; i < DEVICES; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "8:%u", i);
+        assert_int_equal(trace_meta_find_device(&c.meta, name), i);
+        assert_int_equal(c.records[i].device, i);
+        assert_int_equal(c.records[i].depth, 1);
+    }
+    assert_int_equal(trace_meta_find_device(&c.meta, "8:5000"), -ENOENT);
+    collect_free(&c);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +376,7 @@ int main(void)
         cmocka_unit_test(a_recording_without_completions_is_read),
         cmocka_unit_test(gaps_are_loss_and_restarts_are_not),
         cmocka_unit_test(damage_is_named),
+        cmocka_unit_test(many_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

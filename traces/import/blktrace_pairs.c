@@ -54,6 +54,7 @@ struct blktrace_pairs {
     struct u64_map device_map; /* the kernel's number to index in `devices` */
     struct device_state *devices;
     size_t device_count;
+    size_t device_room;
     bool saw_queue_events;
     bool saw_requeues;
     uint64_t now_ns; /* since the start */
@@ -162,10 +163,7 @@ static void name_device(const struct blktrace_pairs *p, const struct blktrace_ev
         choice = p->device_name;
     else if (p->names)
         choice = p->names[event->input];
-    for (size_t i = 0; i < p->sink->meta->device_count; i++)
-        if (strcmp(p->sink->meta->devices[i].name, choice) == 0)
-            choice = "";
-    if (choice[0])
+    if (choice[0] && trace_meta_find_device(p->sink->meta, choice) < 0)
         snprintf(name, room, "%s", choice);
     else
         snprintf(name, room, "%u:%u", event->device >> 20, event->device & 0xfffff);
@@ -183,10 +181,16 @@ static int device_of(struct blktrace_pairs *p, const struct blktrace_event *even
     int index = trace_meta_device(p->sink->meta, name);
     if (index < 0)
         return error_errno(err, -index, "device %s of the trace", name);
-    struct device_state *devices = realloc(p->devices, ((size_t)index + 1) * sizeof *p->devices);
-    if (!devices || !u64_map_insert(&p->device_map, event->device, (uint64_t)index))
+    if ((size_t)index >= p->device_room) {
+        size_t room = 2 * ((size_t)index + 4);
+        struct device_state *devices = realloc(p->devices, room * sizeof *devices);
+        if (!devices)
+            return error_set(err, ENOMEM, "no memory for device %s of the trace", name);
+        p->devices = devices;
+        p->device_room = room;
+    }
+    if (!u64_map_insert(&p->device_map, event->device, (uint64_t)index))
         return error_set(err, ENOMEM, "no memory for device %s of the trace", name);
-    p->devices = devices;
     p->devices[index] = (struct device_state){.index = (uint16_t)index};
     p->device_count = (size_t)index + 1;
     return index;

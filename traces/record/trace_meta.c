@@ -53,6 +53,7 @@ void trace_meta_clear(struct trace_meta *meta)
     free(meta->devices);
     free(meta->processes);
     free(meta->process_hash);
+    free(meta->device_hash);
     free(meta->producer);
     json_decref(meta->environment);
     *meta = (struct trace_meta){0};
@@ -77,14 +78,60 @@ static int make_room(void **array, size_t count, size_t element_size)
     return 0;
 }
 
+static uint64_t name_key(uint64_t seed, const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325ull ^ seed; /* FNV-1a */
+    for (; *name; name++)
+        hash = (hash ^ (uint8_t)*name) * 0x100000001b3ull;
+    return hash ^ (hash >> 29);
+}
+
+static void insert_device(struct trace_meta *meta, size_t index)
+{
+    size_t mask = meta->device_slots - 1;
+    size_t slot = name_key(0, meta->devices[index].name) & mask;
+    while (meta->device_hash[slot] != 0)
+        slot = (slot + 1) & mask;
+    meta->device_hash[slot] = (uint32_t)index + 1;
+}
+
+static int grow_device_hash(struct trace_meta *meta)
+{
+    if (meta->device_count * 2 < meta->device_slots)
+        return 0;
+    size_t slots = meta->device_slots ? 2 * meta->device_slots : 16;
+    uint32_t *hash = calloc(slots, sizeof *hash);
+    if (!hash)
+        return -ENOMEM;
+    free(meta->device_hash);
+    meta->device_hash = hash;
+    meta->device_slots = slots;
+    for (size_t i = 0; i < meta->device_count; i++)
+        insert_device(meta, i);
+    return 0;
+}
+
+int trace_meta_find_device(const struct trace_meta *meta, const char *name)
+{
+    if (!meta->device_slots)
+        return -ENOENT;
+    size_t mask = meta->device_slots - 1;
+    size_t slot = name_key(0, name) & mask;
+    for (; meta->device_hash[slot]; slot = (slot + 1) & mask)
+        if (strcmp(meta->devices[meta->device_hash[slot] - 1].name, name) == 0)
+            return (int)meta->device_hash[slot] - 1;
+    return -ENOENT;
+}
+
 int trace_meta_device(struct trace_meta *meta, const char *name)
 {
-    for (size_t i = 0; i < meta->device_count; i++)
-        if (strcmp(meta->devices[i].name, name) == 0)
-            return (int)i;
+    int known = trace_meta_find_device(meta, name);
+    if (known >= 0)
+        return known;
     if (meta->device_count == TRACE_DEVICES_MAX)
         return -ENOSPC;
-    if (make_room((void **)&meta->devices, meta->device_count, sizeof *meta->devices))
+    if (grow_device_hash(meta) ||
+        make_room((void **)&meta->devices, meta->device_count, sizeof *meta->devices))
         return -ENOMEM;
     struct trace_device device = {
         .capacity_bytes = TRACE_UNKNOWN,
@@ -101,22 +148,15 @@ int trace_meta_device(struct trace_meta *meta, const char *name)
     if (!device.name)
         return -ENOMEM;
     meta->devices[meta->device_count] = device;
+    insert_device(meta, meta->device_count);
     return (int)meta->device_count++;
-}
-
-static uint64_t process_key(uint32_t pid, const char *name)
-{
-    uint64_t hash = 0xcbf29ce484222325ull ^ pid; /* FNV-1a */
-    for (; *name; name++)
-        hash = (hash ^ (uint8_t)*name) * 0x100000001b3ull;
-    return hash ^ (hash >> 29);
 }
 
 static void insert_process(struct trace_meta *meta, size_t index)
 {
     const struct trace_process *p = &meta->processes[index];
     size_t mask = meta->process_slots - 1;
-    size_t slot = process_key(p->pid, p->name) & mask;
+    size_t slot = name_key(p->pid, p->name) & mask;
     while (meta->process_hash[slot] != 0)
         slot = (slot + 1) & mask;
     meta->process_hash[slot] = (uint32_t)index + 1;
@@ -144,7 +184,7 @@ int64_t trace_meta_process(struct trace_meta *meta, uint32_t pid, const char *na
     snprintf(wanted.name, sizeof wanted.name, "%s", name);
     if (meta->process_slots) {
         size_t mask = meta->process_slots - 1;
-        size_t slot = process_key(pid, wanted.name) & mask;
+        size_t slot = name_key(pid, wanted.name) & mask;
         for (; meta->process_hash[slot]; slot = (slot + 1) & mask) {
             size_t index = meta->process_hash[slot] - 1;
             const struct trace_process *p = &meta->processes[index];

@@ -65,6 +65,9 @@ struct trace_meta {
     /* hash from (pid, name) to index, of the size process_slots (a power of two) */
     uint32_t *process_hash;
     size_t process_slots;
+    /* the same from a device's name; a device's name never changes */
+    uint32_t *device_hash;
+    size_t device_slots;
 };
 
 #define TRACE_DEVICES_MAX   65535u
@@ -77,6 +80,8 @@ void trace_meta_clear(struct trace_meta *meta);
 /* The index of the device of that name, added when new (with everything else unknown), or -errno:
  * -ENOSPC beyond TRACE_DEVICES_MAX. Its strings are the meta's: set them with trace_set_text(). */
 int trace_meta_device(struct trace_meta *meta, const char *name);
+/* The same without adding it: -ENOENT when there is none. */
+int trace_meta_find_device(const struct trace_meta *meta, const char *name);
 /* The index of (pid, name), added when new, or -errno. */
 int64_t trace_meta_process(struct trace_meta *meta, uint32_t pid, const char *name);
 
