@@ -5,13 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "common/environment.h"
 #include "common/log.h"
 #include "common/units.h"
 #include "replay/guard/guard.h"
+#include "replay/replay_origin.h"
 #include "replay/replay_report.h"
 #include "replay/pace/replay_run.h"
 #include "traces/reel/trace_reader.h"
@@ -34,7 +33,7 @@ struct replay_options {
     uint64_t create_bytes;
     const char *remap;
     bool unwritten_ok;
-    const char *device;
+    struct option_strings devices;
     uint64_t limit;
     uint64_t duration_ns;
     uint64_t seed;
@@ -67,8 +66,8 @@ static const struct option_row rows[] = {
      "fit a larger trace: wrap, scale or clip its offsets"},
     {0, "unwritten-ok", NULL, OPTION_FLAG, AT(unwritten_ok),
      "read space of the target that was never written"},
-    {0, "device", "NAME", OPTION_STRING, AT(device), "only this device of the trace"},
-    {0, "limit", "N", OPTION_COUNT, AT(limit), "only the first N I/Os"},
+    {0, "device", "NAME", OPTION_STRINGS, AT(devices), "only this device of the trace; repeated"},
+    {0, "limit", "N", OPTION_POSITIVE, AT(limit), "only the first N I/Os"},
     {0, "duration", "TIME", OPTION_TIME, AT(duration_ns), "only so much of the trace's time"},
     {0, "seed", "N", OPTION_COUNT, AT(seed), "of the data that is written (1)"},
     {0, "overwrite-output", NULL, OPTION_FLAG, AT(overwrite_output), "replace the result trace"},
@@ -104,6 +103,7 @@ struct replay {
     struct trace_reader *reader; /* for the meta */
     const struct trace_meta *source;
     struct trace_summary summary;
+    bool *devices; /* of the trace, by index, those to take; NULL: all */
     struct schedule_rules rules;
     struct schedule_survey survey;
     struct replay_target target;
@@ -116,10 +116,9 @@ struct replay {
 
 static int parse_remap(const char *text, enum schedule_remap *remap)
 {
-    static const char *const names[] = {"none", "wrap", "scale", "clip"};
     *remap = REMAP_NONE;
-    for (unsigned i = 1; text && i < sizeof names / sizeof *names; i++)
-        if (strcmp(text, names[i]) == 0)
+    for (unsigned i = REMAP_NONE + 1; text && i < REMAP_COUNT; i++)
+        if (strcmp(text, schedule_remap_name(i)) == 0)
             *remap = (enum schedule_remap)i;
     return text && *remap == REMAP_NONE ? -EINVAL : 0;
 }
@@ -164,24 +163,33 @@ static int check_usage(const struct replay_options *o, int argc, char **argv, st
         return error_usage(err, "--create makes a file to write to; add --allow-writes");
     if (o->create_bytes == 0)
         return error_usage(err, "--create: a target of 0 bytes holds nothing; give its size");
+    if (o->duration_ns == 0)
+        return error_usage(err, "--duration: nothing is issued in 0 s; give a time");
     if (o->json && o->output && strcmp(o->output, "-") == 0)
         return error_usage(err, "--json and -o - both want stdout; give the result trace a name");
     return 0;
 }
 
-static int find_device(struct replay *r, struct error *err)
+/* Which devices of the trace are asked for. Each name has to be one of them. */
+static int find_devices(struct replay *r, struct error *err)
 {
-    const char *name = r->options->device;
-    r->rules.device = -1;
-    if (!name)
+    const struct option_strings *names = &r->options->devices;
+    if (names->count == 0)
         return 0;
-    for (size_t i = 0; i < r->source->device_count; i++)
-        if (strcmp(r->source->devices[i].name, name) == 0)
-            r->rules.device = (int)i;
-    if (r->rules.device >= 0)
-        return 0;
-    return error_set(err, ENOENT, "%s: has no device '%s'; ioreel info lists its devices", r->path,
-                     name);
+    r->devices = calloc(TRACE_DEVICES_MAX + 1, sizeof *r->devices);
+    if (!r->devices)
+        return error_set(err, ENOMEM, "out of memory");
+    for (size_t n = 0; n < names->count; n++) {
+        bool found = false;
+        for (size_t i = 0; i < r->source->device_count; i++)
+            if (strcmp(r->source->devices[i].name, names->values[n]) == 0)
+                r->devices[i] = found = true;
+        if (!found)
+            return error_set(err, ENOENT, "%s: has no device '%s'; ioreel info lists its devices",
+                             r->path, names->values[n]);
+    }
+    r->rules.devices = r->devices;
+    return 0;
 }
 
 /* Returns 0, -errno, or EXIT_UNFAITHFUL for a trace that was cut before its first I/O. */
@@ -209,7 +217,7 @@ static int open_trace(struct replay *r, struct error *err)
                          "replay it with --timing fast --depth N",
                          r->path);
     r->rules.in_order = has_times;
-    return find_device(r, err);
+    return find_devices(r, err);
 }
 
 static bool trace_writes(const struct replay *r)
@@ -291,8 +299,9 @@ static int survey(struct replay *r, struct error *err)
     if (rc)
         return rc;
     if (r->survey.records == 0)
-        return error_set(err, ENODATA, "%s: has no I/O of the device '%s'", r->path,
-                         r->options->device ? r->options->device : "any");
+        return error_set(err, ENODATA, "%s: has no I/O of %s%s", r->path,
+                         r->options->devices.count ? r->options->devices.values[0] : "any device",
+                         r->options->devices.count > 1 ? " and the other devices given" : "");
     r->rules.first_issue_ns = r->survey.first_issue_ns;
     rc = check_size(r, err);
     if (rc == 0)
@@ -307,7 +316,7 @@ static int survey(struct replay *r, struct error *err)
     if (r->survey.cut)
         log_warn("%s", r->survey.cut_text);
     if (r->survey.devices > 1)
-        log_warn("%s: has I/Os of %zu devices; all of them go to %s (--device takes one)", r->path,
+        log_warn("%s: has I/Os of %zu devices; all of them go to %s (--device chooses)", r->path,
                  r->survey.devices, r->target.path);
     if (r->survey.rounded > 0)
         log_warn("%s: %s I/Os are not whole blocks of %u bytes and were rounded to them", r->path,
@@ -315,37 +324,24 @@ static int survey(struct replay *r, struct error *err)
     return 0;
 }
 
-static void set_environment(struct trace_meta *meta, const char *key, json_t *value)
-{
-    json_object_set_new(meta->environment, key, value);
-}
-
 static int open_result(struct replay *r, struct error *err)
 {
     const struct replay_options *o = r->options;
     if (!o->output)
         return 0;
-    if (trace_meta_init(&r->meta) != 0 || trace_meta_device(&r->meta, r->target.name) < 0)
+    struct replay_origin origin = {
+        .trace = r->path,
+        .trace_records = r->summary.records,
+        .source = r->source,
+        .rules = &r->rules,
+        .survey = &r->survey,
+        .target = &r->target,
+        .engine = o->engine,
+        .depth = o->depth,
+        .seed = o->seed,
+    };
+    if (replay_origin_describe(&origin, &r->meta))
         return error_set(err, ENOMEM, "out of memory");
-    r->meta.vantage = VANTAGE_APP;
-    trace_set_text(&r->meta.producer, "ioreel " IOREEL_VERSION " replay");
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    r->meta.start_realtime_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-    replay_target_describe(&r->target, &r->meta.devices[0]);
-    json_t *environment = environment_describe();
-    if (environment) {
-        json_decref(r->meta.environment);
-        r->meta.environment = environment;
-    }
-    set_environment(&r->meta, "replay_trace", json_string(r->path));
-    set_environment(&r->meta, "replay_timing", json_string(o->timing));
-    set_environment(&r->meta, "replay_engine", json_string(o->engine ? o->engine : "best"));
-    if (r->rules.timed)
-        set_environment(&r->meta, "replay_speed", json_real(o->speed));
-    else
-        set_environment(&r->meta, "replay_depth", json_integer((json_int_t)o->depth));
-    set_environment(&r->meta, "replay_seed", json_integer((json_int_t)o->seed));
     struct trace_writer_options options = {.overwrite = o->overwrite_output};
     return trace_writer_open(o->output, &r->meta, &options, &r->writer, err);
 }
@@ -386,7 +382,9 @@ static int print(struct replay *r)
         .target = r->target.path,
         .timing = r->options->timing,
         .timed = r->rules.timed,
-        .cut = r->survey.cut,
+        .survey = &r->survey,
+        .remap = r->rules.remap,
+        .align_bytes = r->rules.align_bytes,
         .tolerance_ns = r->options->tolerance_ns,
         .outcome = &r->outcome,
         .totals = replay_result_totals(r->result),
@@ -415,8 +413,8 @@ static int run_replay(void *options, int argc, char **argv, struct error *err)
         .allow_writes = o->allow_writes,
         .writes_as_reads = o->writes_as_reads,
         .speed = o->speed,
-        .limit = o->limit == OPTION_UNSET ? 0 : o->limit,
-        .duration_ns = o->duration_ns == OPTION_UNSET ? 0 : o->duration_ns,
+        .limit = o->limit == OPTION_UNSET ? SCHEDULE_ALL : o->limit,
+        .duration_ns = o->duration_ns == OPTION_UNSET ? SCHEDULE_ALL : o->duration_ns,
     };
     parse_remap(o->remap, &r->rules.remap);
     if (!r->rules.timed && o->depth == OPTION_UNSET)
@@ -443,6 +441,7 @@ static int run_replay(void *options, int argc, char **argv, struct error *err)
     if (o->output)
         trace_meta_clear(&r->meta);
     trace_reader_close(r->reader);
+    free(r->devices);
     return exit_code;
 }
 

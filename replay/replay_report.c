@@ -1,6 +1,7 @@
 /* Prints the figures of a replay. */
 #include "replay/replay_report.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "common/json_out.h"
@@ -28,8 +29,8 @@ static bool is_late(const struct replay_report *report)
 
 bool replay_report_faithful(const struct replay_report *report)
 {
-    return report->totals->errors == 0 && skipped_of(report) == 0 && !report->cut &&
-           !replay_report_partial(report) && !report->outcome->saturated && !is_late(report);
+    return report->totals->errors == 0 && skipped_of(report) == 0 && !report->survey->cut &&
+           report->survey->rounded == 0 && report->survey->moved == 0 && !replay_report_partial(report) && !report->outcome->saturated && !is_late(report);
 }
 
 static double per_second(uint64_t count, uint64_t elapsed_ns)
@@ -77,6 +78,64 @@ static json_t *cpu_json(const struct replay_report *report)
                      percent_of(outcome->system_ns, outcome->elapsed_ns));
 }
 
+#define REASON_BYTES 200u
+
+/* Adds one reason, as a text, to the list. */
+__attribute__((format(printf, 2, 3))) static void add_reason(json_t *list, const char *format, ...)
+{
+    char text[REASON_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    json_array_append_new(list, json_string(text));
+}
+
+/* The I/Os were issued otherwise than the trace has them. */
+static void add_changes(json_t *list, const struct replay_report *report)
+{
+    char text[UNITS_TEXT];
+    const struct schedule_survey *survey = report->survey;
+    if (survey->rounded)
+        add_reason(list, "%s I/Os were rounded to whole blocks of %u bytes",
+                   units_format_count(survey->rounded, text), report->align_bytes);
+    if (survey->moved)
+        add_reason(list, "%s I/Os went to another place of the target (--remap %s)",
+                   units_format_count(survey->moved, text), schedule_remap_name(report->remap));
+    for (unsigned i = 1; i < SKIP_REASONS; i++)
+        if (report->outcome->skipped[i])
+            add_reason(list, "skipped %s: %s",
+                       units_format_count(report->outcome->skipped[i], text), schedule_skip_text(i));
+}
+
+/* Why the replay is not faithful; empty when it is. A new reference. */
+static json_t *reasons(const struct replay_report *report)
+{
+    char text[UNITS_TEXT];
+    char limit[UNITS_TEXT];
+    const struct replay_outcome *outcome = report->outcome;
+    const struct replay_totals *totals = report->totals;
+    json_t *list = json_array();
+    if (outcome->interrupted)
+        add_reason(list, "interrupted");
+    if (report->survey->cut)
+        add_reason(list, "the trace is cut short");
+    if (outcome->saturated)
+        add_reason(list, "the target stopped keeping up with the trace at %s%s",
+                   units_format_ns((double)outcome->saturated_at_ns, text),
+                   outcome->stopped ? "; stopped there (--keep-going goes on)" : "");
+    if (is_late(report))
+        add_reason(list, "lateness p99 of %s is over the tolerance of %s",
+                   units_format_ns((double)histogram_percentile(&totals->late, 99), text),
+                   units_format_ns((double)report->tolerance_ns, limit));
+    add_changes(list, report);
+    for (int i = 1; i < 256; i++)
+        if (totals->error_count[i])
+            add_reason(list, "%s failed: %s", units_format_count(totals->error_count[i], text),
+                       i == 255 ? "unknown error" : strerror(i));
+    return list;
+}
+
 int replay_report_json(const struct replay_report *report)
 {
     const struct replay_outcome *outcome = report->outcome;
@@ -102,6 +161,10 @@ int replay_report_json(const struct replay_report *report)
     json_object_set_new(root, "engine", json_string(outcome->engine));
     json_object_set_new(root, "timing", json_string(report->timing));
     json_object_set_new(root, "faithful", json_boolean(replay_report_faithful(report)));
+    json_object_set_new(root, "reasons", reasons(report));
+    json_object_set_new(root, "rounded", json_u64(report->survey->rounded));
+    json_object_set_new(root, "moved", json_u64(report->survey->moved));
+    json_object_set_new(root, "writes_as_reads", json_u64(report->survey->turned));
     json_object_set_new(root, "partial", json_boolean(replay_report_partial(report)));
     return json_print(root, false);
 }
@@ -141,34 +204,14 @@ static void print_times(const struct replay_report *report, FILE *out)
 static void print_reasons(const struct replay_report *report, FILE *out)
 {
     char text[UNITS_TEXT];
-    char limit[UNITS_TEXT];
-    const struct replay_outcome *outcome = report->outcome;
-    const struct replay_totals *totals = report->totals;
-    if (replay_report_faithful(report)) {
-        fprintf(out, "faithful: yes\n");
-        return;
-    }
-    fprintf(out, "faithful: no\n");
-    if (outcome->interrupted)
-        fprintf(out, "  interrupted\n");
-    if (report->cut)
-        fprintf(out, "  the trace is cut short\n");
-    if (outcome->saturated)
-        fprintf(out, "  the target stopped keeping up with the trace at %s%s\n",
-                units_format_ns((double)outcome->saturated_at_ns, text),
-                outcome->stopped ? "; stopped there (--keep-going goes on)" : "");
-    if (is_late(report))
-        fprintf(out, "  lateness p99 of %s is over the tolerance of %s\n",
-                units_format_ns((double)histogram_percentile(&totals->late, 99), text),
-                units_format_ns((double)report->tolerance_ns, limit));
-    for (unsigned i = 1; i < SKIP_REASONS; i++)
-        if (outcome->skipped[i])
-            fprintf(out, "  skipped %s: %s\n", units_format_count(outcome->skipped[i], text),
-                    schedule_skip_text(i));
-    for (int i = 1; i < 256; i++)
-        if (totals->error_count[i])
-            fprintf(out, "  %s failed: %s\n", units_format_count(totals->error_count[i], text),
-                    i == 255 ? "unknown error" : strerror(i));
+    json_t *list = reasons(report);
+    fprintf(out, "faithful: %s\n", replay_report_faithful(report) ? "yes" : "no");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        fprintf(out, "  %s\n", json_string_value(json_array_get(list, i)));
+    json_decref(list);
+    if (report->survey->turned)
+        fprintf(out, "%s writes were issued as reads, as asked\n",
+                units_format_count(report->survey->turned, text));
 }
 
 void replay_report_text(const struct replay_report *report, FILE *out)

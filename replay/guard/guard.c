@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <linux/fs.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,6 +85,12 @@ static int check_signature(const struct guard_request *request, const struct rep
 static int open_block_for_writing(const struct guard_request *request,
                                   const struct replay_target *seen, struct error *err)
 {
+    int read_only = 0;
+    if (ioctl(seen->fd, BLKROGET, &read_only) == 0 && read_only)
+        return error_set(err, EROFS,
+                         "%s: is read-only; nothing can be written to it (blockdev --setrw, or "
+                         "--writes-as-reads)",
+                         request->path);
     int rc = guard_check_device(request->path, seen->device, seen->fd, err);
     if (rc)
         return rc;

@@ -28,6 +28,12 @@ const char *schedule_skip_text(unsigned reason)
     return reason < SKIP_REASONS ? texts[reason] : "unknown";
 }
 
+const char *schedule_remap_name(unsigned remap)
+{
+    static const char *const names[REMAP_COUNT] = {"none", "wrap", "scale", "clip"};
+    return remap < REMAP_COUNT ? names[remap] : "unknown";
+}
+
 static bool is_write(uint8_t op)
 {
     return op == IO_WRITE || op == IO_DISCARD || op == IO_WRITE_ZEROES;
@@ -64,7 +70,7 @@ static enum schedule_skip remap(const struct schedule_rules *rules, struct sched
 
 /* Whole blocks: outwards for reads and writes, inwards for what destroys. */
 static enum schedule_skip align(const struct schedule_rules *rules, struct scheduled_io *io,
-                                bool *rounded)
+                                unsigned *changes)
 {
     uint64_t mask = rules->align_bytes - 1;
     uint64_t start = io->offset_bytes;
@@ -73,7 +79,7 @@ static enum schedule_skip align(const struct schedule_rules *rules, struct sched
         return SKIP_NOT;
     if (end > UINT64_MAX - mask)
         return SKIP_UNKNOWN;
-    *rounded = true;
+    *changes |= CHANGE_ROUNDED;
     if (io->op == IO_READ || io->op == IO_WRITE) {
         start &= ~mask;
         end = (end + mask) & ~mask;
@@ -87,9 +93,9 @@ static enum schedule_skip align(const struct schedule_rules *rules, struct sched
 }
 
 enum schedule_skip schedule_map(const struct schedule_rules *rules, const struct io_record *record,
-                                struct scheduled_io *io, bool *rounded)
+                                struct scheduled_io *io, unsigned *changes)
 {
-    *rounded = false;
+    *changes = 0;
     io->op = record->op;
     io->flags = record->flags & (IO_FLAG_FUA | IO_FLAG_PREFLUSH);
     io->offset_bytes = record->offset_bytes;
@@ -108,6 +114,7 @@ enum schedule_skip schedule_map(const struct schedule_rules *rules, const struct
         if (rules->writes_as_reads && io->op == IO_WRITE) {
             io->op = IO_READ;
             io->flags = 0;
+            *changes |= CHANGE_TURNED;
         } else if (!rules->allow_writes) {
             return SKIP_WRITE;
         }
@@ -119,14 +126,19 @@ enum schedule_skip schedule_map(const struct schedule_rules *rules, const struct
         return SKIP_EMPTY;
     if (io->op <= IO_WRITE && io->len_bytes > SCHEDULE_IO_MAX)
         return SKIP_LARGE;
-    enum schedule_skip skip = align(rules, io, rounded);
-    return skip ? skip : remap(rules, io);
+    enum schedule_skip skip = align(rules, io, changes);
+    struct scheduled_io aligned = *io;
+    if (!skip)
+        skip = remap(rules, io);
+    if (io->offset_bytes != aligned.offset_bytes || io->len_bytes != aligned.len_bytes)
+        *changes |= CHANGE_MOVED;
+    return skip;
 }
 
 /* Is the record one to take at all? */
 static bool is_taken(const struct schedule_rules *rules, const struct io_record *record)
 {
-    return rules->device < 0 || ((record->has & IO_HAS_DEVICE) && record->device == rules->device);
+    return !rules->devices || ((record->has & IO_HAS_DEVICE) && rules->devices[record->device]);
 }
 
 static int open_reader(const struct schedule_rules *rules, struct trace_reader **reader,
@@ -181,7 +193,7 @@ static void survey_record(const struct schedule_rules *rules, const struct io_re
                           struct schedule_survey *survey)
 {
     struct scheduled_io io = {0};
-    bool rounded;
+    unsigned changes;
     if (!(record->has & IO_HAS_ISSUE))
         survey->without_time++;
     else if (survey->records == 0 || record->issue_ns < survey->first_issue_ns)
@@ -189,12 +201,14 @@ static void survey_record(const struct schedule_rules *rules, const struct io_re
     if (record->issue_ns > survey->last_issue_ns)
         survey->last_issue_ns = record->issue_ns;
     survey->records++;
-    enum schedule_skip skip = schedule_map(rules, record, &io, &rounded);
+    enum schedule_skip skip = schedule_map(rules, record, &io, &changes);
     if (skip) {
         survey->skipped[skip]++;
         return;
     }
-    survey->rounded += rounded;
+    survey->rounded += (changes & CHANGE_ROUNDED) != 0;
+    survey->moved += (changes & CHANGE_MOVED) != 0;
+    survey->turned += (changes & CHANGE_TURNED) != 0;
     if (io.op != IO_FLUSH && record->offset_bytes + record->len_bytes > survey->max_end_bytes)
         survey->max_end_bytes = record->offset_bytes + record->len_bytes;
     survey_issued(survey, &io, holes, hole_count);
@@ -204,9 +218,8 @@ static void survey_record(const struct schedule_rules *rules, const struct io_re
 static bool is_past(const struct schedule_rules *rules, uint64_t taken, uint64_t issue_ns,
                     uint64_t first_issue_ns)
 {
-    return (rules->limit && taken >= rules->limit) ||
-           (rules->duration_ns && issue_ns > first_issue_ns &&
-            issue_ns - first_issue_ns >= rules->duration_ns);
+    return taken >= rules->limit ||
+           (issue_ns > first_issue_ns && issue_ns - first_issue_ns >= rules->duration_ns);
 }
 
 int schedule_survey(const struct schedule_rules *rules, const struct replay_hole *holes,
@@ -304,9 +317,9 @@ static struct schedule_batch *load(struct schedule *s, int *rc)
                     return NULL;
             }
             struct scheduled_io *io = &batch->ios[batch->count++];
-            bool rounded;
+            unsigned changes;
             io->number = number;
-            io->skip = (uint8_t)schedule_map(rules, record, io, &rounded);
+            io->skip = (uint8_t)schedule_map(rules, record, io, &changes);
             /* One record without a time goes with the one before it. */
             if (rules->timed && (record->has & IO_HAS_ISSUE) &&
                 record->issue_ns >= rules->first_issue_ns) {

@@ -21,7 +21,12 @@
 /* Larger reads and writes are skipped and counted: they do not occur below the block layer. */
 #define SCHEDULE_IO_MAX (16ull << 20)
 
-enum schedule_remap { REMAP_NONE, REMAP_WRAP, REMAP_SCALE, REMAP_CLIP };
+#define SCHEDULE_ALL UINT64_MAX
+
+enum schedule_remap { REMAP_NONE, REMAP_WRAP, REMAP_SCALE, REMAP_CLIP, REMAP_COUNT };
+
+/* "none", "wrap", "scale", "clip". */
+const char *schedule_remap_name(unsigned remap);
 
 /* Why a record is not issued. */
 enum schedule_skip {
@@ -61,9 +66,9 @@ struct schedule_rules {
     uint32_t align_bytes;    /* a power of two */
     uint64_t source_bytes;   /* where the trace ends, for REMAP_SCALE */
     uint64_t first_issue_ns; /* of the first record that is taken */
-    int device;              /* index of the only one to take; -1: all */
-    uint64_t limit;          /* records to take; 0: all */
-    uint64_t duration_ns;    /* of the trace's time to take; 0: all */
+    const bool *devices;     /* by index, those to take; NULL: all */
+    uint64_t limit;          /* records to take; SCHEDULE_ALL: all */
+    uint64_t duration_ns;    /* of the trace's time to take; SCHEDULE_ALL: all */
 };
 
 /* What the survey found. */
@@ -72,6 +77,8 @@ struct schedule_survey {
     uint64_t issued;  /* of them, those that will be issued */
     uint64_t skipped[SKIP_REASONS];
     uint64_t rounded;          /* moved or grown to whole blocks of the target */
+    uint64_t moved;            /* to another place or cut by --remap wrap or scale */
+    uint64_t turned;           /* writes that became reads */
     uint64_t ops[IO_OP_COUNT]; /* of those issued */
     uint64_t write_bytes;
     uint64_t max_write_bytes; /* of one write */
@@ -87,10 +94,17 @@ struct schedule_survey {
     char cut_text[256];
 };
 
-/* Maps one record by the rules. Returns why it is skipped, or SKIP_NOT with *io filled; *rounded is
- * set when alignment changed it. io->number and wanted_ns are not touched. */
+/* What the target made of a record that is issued; bits. */
+enum schedule_change {
+    CHANGE_ROUNDED = 1, /* to whole blocks */
+    CHANGE_MOVED = 2,   /* to another place, or cut, by a remap */
+    CHANGE_TURNED = 4,  /* a write into a read */
+};
+
+/* Maps one record by the rules. Returns why it is skipped, or SKIP_NOT with *io filled and *changes
+ * the schedule_change bits. io->number and wanted_ns are not touched. */
 enum schedule_skip schedule_map(const struct schedule_rules *rules, const struct io_record *record,
-                                struct scheduled_io *io, bool *rounded);
+                                struct scheduled_io *io, unsigned *changes);
 
 /* Reads the whole trace once. `holes` are the target's, sorted; reads that touch one are counted.
  */

@@ -12,7 +12,7 @@ head -c 8M /dev/urandom >"$target"
 expect 0 "$IOREEL" replay "$trace" --target "$target" -o "$scratch/r.reel" --tolerance 100s --json
 check "all issued" "$(json '[.issued, .completed, .errors, .skipped] | @csv' <<<"$out")" "2000,2000,0,0"
 check "keys" "$(json 'keys | join(" ")' <<<"$out")" \
-    "bytes_per_s completed cpu drift_ns elapsed_ns engine errors faithful iops issued late_us latency_us partial response_us saturated_at_ns skipped timing"
+    "bytes_per_s completed cpu drift_ns elapsed_ns engine errors faithful iops issued late_us latency_us moved partial reasons response_us rounded saturated_at_ns skipped timing writes_as_reads"
 check "latency keys" "$(json '[.latency_us, .response_us] | map(keys | join(" ")) | unique | .[]' <<<"$out")" \
     "max mean p50 p90 p99 p999"
 check "late keys" "$(json '.late_us | keys | join(" ")' <<<"$out")" "max p50 p99"
@@ -33,7 +33,7 @@ check "wanted times are the trace's" \
     "$(rows "$trace" issue_ns | awk -F, 'NR == 1 { first = $2 } { printf "%d\n", $2 - first }' | md5sum)"
 check "result is complete" "$("$IOREEL" info "$scratch/r.reel" --json | json '[.complete, .vantage, .records] | @csv')" 'true,"app",2000'
 check "the settings stand in the result" \
-    "$("$IOREEL" info "$scratch/r.reel" | grep -c '^replay_\(trace\|timing\|engine\|speed\|seed\)')" 5
+    "$("$IOREEL" info "$scratch/r.reel" | grep -c '^replay_\(trace\|timing\|engine\|speed\|seed\) ')" 5
 
 # An output that exists is kept.
 before=$(md5sum <"$scratch/r.reel")
@@ -63,6 +63,12 @@ check "duration" "$(json .issued <<<"$out")" \
 expect 0 "$IOREEL" replay "$trace" --target "$target" --device synthetic --limit 5 --tolerance 100s
 expect 1 "$IOREEL" replay "$trace" --target "$target" --device sdz
 check_one_line "unknown device"
+expect 0 "$IOREEL" replay "$trace" --target "$target" --device synthetic --device synthetic --limit 5 --tolerance 100s
+expect 1 "$IOREEL" replay "$trace" --target "$target" --device synthetic --device sdz
+check_match "the unknown one of two devices" "$talk" "no device 'sdz'"
+expect 2 "$IOREEL" replay "$trace" --target "$target" --limit 0
+expect 2 "$IOREEL" replay "$trace" --target "$target" --duration 0
+check_match "no duration" "$talk" "--duration"
 
 # A tolerance that no machine meets: done, not faithful.
 expect 3 "$IOREEL" replay "$trace" --target "$target" --tolerance 0ns --json
@@ -84,7 +90,8 @@ expect 1 "$IOREEL" replay "$scratch/large.reel" --target "$target"
 check_one_line "larger than the target"
 check_match "both sizes are named" "$talk" "large.reel.*[0-9]+ bytes.*target.*8388608 bytes.*--remap"
 for way in wrap scale; do
-    expect 0 "$IOREEL" replay "$scratch/large.reel" --target "$target" --remap $way --timing fast --json
+    expect 3 "$IOREEL" replay "$scratch/large.reel" --target "$target" --remap $way --timing fast --json
+    check_match "remap $way is a reason" "$(json '.reasons[0]' <<<"$out")" "^[0-9,]+ I/Os went to another place .*--remap $way"
     check "remap $way issues all" "$(json '[.issued, .errors] | @csv' <<<"$out")" "1000,0"
 done
 expect 3 "$IOREEL" replay "$scratch/large.reel" --target "$target" --remap clip --timing fast --json
@@ -99,8 +106,10 @@ expect 0 "$IOREEL" replay "$trace" --target "$scratch/sparse" --unwritten-ok --t
 
 # Lengths and offsets that are no whole blocks are rounded, and said.
 "$tools/make_trace" "$scratch/odd.reel" count=100 iops=10000 bytes=1m len=1000
-expect 0 "$IOREEL" replay "$scratch/odd.reel" --target "$target" --timing fast
+expect 3 "$IOREEL" replay "$scratch/odd.reel" --target "$target" --timing fast
 check_match "rounding is said" "$talk" "rounded"
+check_match "rounding is a reason" "$out" "faithful: no"
+check_match "rounding is a reason" "$out" "^  100 I/Os were rounded to whole blocks of [0-9]+ bytes"
 
 # A trace without times, or with whole seconds, has no original timing.
 "$tools/make_trace" "$scratch/timeless.reel" arrivals=none count=100 bytes=8m
@@ -174,8 +183,8 @@ head -c 8M /dev/urandom >"$memory"
 expect 3 "$IOREEL" replay "$scratch/flood.reel" --target "$memory" --json
 check "saturated" "$(json '[.partial, .faithful, (.saturated_at_ns != null)] | @csv' <<<"$out")" "true,false,true"
 check_true "stopped early" "$(json .issued <<<"$out") < 120000"
-expect 3 "$IOREEL" replay "$scratch/flood.reel" --target "$memory" --json --keep-going --limit 15000
-check "kept going" "$(json '[.issued, .partial, (.saturated_at_ns != null)] | @csv' <<<"$out")" "15000,false,true"
+expect 3 "$IOREEL" replay "$scratch/flood.reel" --target "$memory" --json --keep-going --limit 60000
+check "kept going" "$(json '[.issued, .partial, (.saturated_at_ns != null)] | @csv' <<<"$out")" "60000,false,true"
 
 # Ctrl-C: 130, a valid partial result that says so.
 "$tools/make_trace" "$scratch/long.reel" count=2000 iops=20 bytes=8m

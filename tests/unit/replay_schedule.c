@@ -17,7 +17,8 @@ static const struct schedule_rules writable = {
     .speed = 1,
     .target_bytes = 1 << 20,
     .align_bytes = 512,
-    .device = -1,
+    .limit = SCHEDULE_ALL,
+    .duration_ns = SCHEDULE_ALL,
     .source_bytes = 4 << 20,
     .in_order = true,
     .timed = true,
@@ -31,9 +32,9 @@ static struct io_record record(uint8_t op, uint64_t offset, uint64_t len)
 static enum schedule_skip map(const struct schedule_rules *rules, struct io_record r,
                               struct scheduled_io *io)
 {
-    bool rounded;
+    unsigned changes;
     *io = (struct scheduled_io){0};
-    return schedule_map(rules, &r, io, &rounded);
+    return schedule_map(rules, &r, io, &changes);
 }
 
 static void maps_what_it_can(void **state)
@@ -199,6 +200,9 @@ static void limits_hold(void **state)
     assert_int_equal(schedule_survey(&rules, NULL, 0, &survey, &err), 0);
     assert_int_equal(survey.records, 17);
     rules.limit = 0;
+    assert_int_equal(schedule_survey(&rules, NULL, 0, &survey, &err), 0);
+    assert_int_equal(survey.records, 0);
+    rules.limit = SCHEDULE_ALL;
     rules.duration_ns = 100000;
     assert_int_equal(schedule_survey(&rules, NULL, 0, &survey, &err), 0);
     assert_int_equal(survey.records, 100);
