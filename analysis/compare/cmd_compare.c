@@ -48,11 +48,12 @@ static double ratio_at(const struct compare_latency *l, double percent, bool com
 }
 
 static json_t *side_json(const char *path, const struct trace_meta *meta, uint64_t records,
-                         const struct histogram *h)
+                         uint64_t errors, const struct histogram *h)
 {
     json_t *object = json_object();
     json_object_set_new(object, "file", json_string(path));
     json_object_set_new(object, "records", json_u64(records));
+    json_object_set_new(object, "errors", json_u64(errors));
     json_object_set_new(object, "vantage", json_text_or_null(vantage_name(meta->vantage)));
     json_t *latency = json_object();
     static const char *const keys[PERCENTS] = {"p50", "p90", "p99", "p999"};
@@ -134,8 +135,10 @@ static void print_json(const struct trace_compare *c, const struct compare_sides
 {
     const struct compare_latency *all = &c->latency[COMPARE_ALL];
     json_t *root = json_object();
-    json_object_set_new(root, "a", side_json(s->paths[0], s->metas[0], c->records[0], &all->a));
-    json_object_set_new(root, "b", side_json(s->paths[1], s->metas[1], c->records[1], &all->b));
+    json_object_set_new(
+        root, "a", side_json(s->paths[0], s->metas[0], c->records[0], c->errors[0], &all->a));
+    json_object_set_new(
+        root, "b", side_json(s->paths[1], s->metas[1], c->records[1], c->errors[1], &all->b));
     json_object_set_new(root, "matched", json_u64(c->matched));
     json_object_set_new(root, "only_a", json_u64(c->only_a));
     json_object_set_new(root, "only_b", json_u64(c->only_b));
@@ -229,6 +232,9 @@ static void print_text(const struct trace_compare *c, const struct compare_sides
            units_format_count(c->records[0], a), s->paths[1], units_format_count(c->records[1], b));
     printf("matched      %s, only in A %s, only in B %s\n", units_format_count(c->matched, a),
            units_format_count(c->only_a, b), units_format_count(c->only_b, d));
+    if (c->errors[0] || c->errors[1])
+        printf("errors       A %s, B %s; their latencies are left out\n",
+               units_format_count(c->errors[0], a), units_format_count(c->errors[1], b));
     if (c->latency[COMPARE_ALL].a.count) {
         print_latencies(c, s->comparable);
         if (s->comparable)
@@ -288,7 +294,8 @@ static int run_compare(void *options, int argc, char **argv, struct error *err)
     struct trace_reader_options reading = {
         .in_order = true,
         .fields =
-            IO_HAS_ISSUE | IO_HAS_LATENCY | IO_HAS_OFFSET | IO_HAS_LEN | IO_HAS_OP | IO_HAS_DEVICE,
+            IO_HAS_ISSUE | IO_HAS_LATENCY | IO_HAS_OFFSET | IO_HAS_LEN | IO_HAS_OP |
+            IO_HAS_STATUS | IO_HAS_DEVICE,
     };
     struct trace_reader *readers[2] = {NULL, NULL};
     struct trace_compare c = {0};

@@ -80,7 +80,7 @@ static int map_devices(struct comparing *c)
 
 static void add_latency(struct trace_compare *r, const struct match_pair *pair)
 {
-    if (pair->a.latency_ns == UINT64_MAX || pair->b.latency_ns == UINT64_MAX)
+    if (pair->a.latency_ns == MATCH_NO_LATENCY || pair->b.latency_ns == MATCH_NO_LATENCY)
         return;
     unsigned group = pair->op == IO_READ    ? COMPARE_READ
                      : pair->op == IO_WRITE ? COMPARE_WRITE
@@ -159,6 +159,7 @@ static int feed_some(struct comparing *c, int side, uint64_t count, struct error
         }
         const struct io_record *r = &feed->batch.records[feed->at++];
         struct match_pair pair;
+        c->result->errors[side] += r->status != 0;
         int rc =
             trace_match_add(c->match, side, feed->device_map[r->device], r, feed->index++, &pair);
         if (rc == -E2BIG)

@@ -76,7 +76,7 @@ static struct match_side side_of(const struct io_record *r, uint64_t index)
     return (struct match_side){
         .index = index,
         .issue_ns = r->issue_ns,
-        .latency_ns = r->has & IO_HAS_LATENCY ? r->latency_ns : UINT64_MAX,
+        .latency_ns = r->has & IO_HAS_LATENCY && !r->status ? r->latency_ns : MATCH_NO_LATENCY,
     };
 }
 

@@ -80,6 +80,7 @@ static json_t *op_json(const struct stat_scope *s, enum stat_group group)
     json_object_set_new(object, "count", json_u64(op->count));
     json_object_set_new(object, "iops", json_double(per_second((double)op->count, s)));
     json_object_set_new(object, "bytes_per_s", json_double(per_second((double)op->bytes, s)));
+    json_object_set_new(object, "errors", json_u64(op->errors));
     json_object_set_new(object, "len_bytes", sizes_json(op->sizes));
     json_object_set_new(object, "latency_us", latency_json(op->latency));
     return object;
@@ -257,7 +258,10 @@ static void print_scope(const struct stat_scope *s)
         printf(error_pct > 0 ? " (estimated, standard error %.1f %%)\n" : "\n", error_pct);
     }
     if (s->errors)
-        printf("errors       %" PRIu64 "\n", s->errors);
+        printf("errors       %" PRIu64 " (read %" PRIu64 ", write %" PRIu64 ", other %" PRIu64
+               "), not in the latencies above\n",
+               s->errors, s->op[STAT_READ].errors, s->op[STAT_WRITE].errors,
+               s->op[STAT_OTHER].errors);
 }
 
 static void print_text(const char *path, const struct trace_stat *stat,

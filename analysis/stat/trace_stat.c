@@ -164,7 +164,9 @@ static int add_record(struct stat_scope *s, const struct io_record *r, bool one_
     s->records++;
     op->count++;
     op->bytes += r->len_bytes;
-    s->errors += r->status != 0;
+    bool failed = r->status != 0;
+    s->errors += failed;
+    op->errors += failed;
     if (r->has & IO_HAS_ISSUE)
         add_time(s, r);
     if (r->has & IO_HAS_LATENCY) {
@@ -182,7 +184,8 @@ static int add_record(struct stat_scope *s, const struct io_record *r, bool one_
         return 0;
     if (r->has & IO_HAS_LEN)
         size_counts_add(op->sizes, r->len_bytes);
-    if (r->has & IO_HAS_LATENCY)
+    /* How long a refusal took is no service time: an error of 5 us is not a fast disk. */
+    if (r->has & IO_HAS_LATENCY && !failed)
         histogram_add(op->latency, r->latency_ns);
     if (r->op <= IO_WRITE && r->has & IO_HAS_OFFSET)
         working_set_add(s->working_set, r->device, r->offset_bytes, r->len_bytes);

@@ -53,6 +53,24 @@ expect 0 "$IOREEL" compare "$scratch/a.reel" "$scratch/wire.reel" --json
 check "no ratio" "$(jq -c '[.latency.p50_ratio, .latency.ks]' <<<"$out")" '[null,null]'
 check_match "and why" "$talk" 'no ratios are made'
 
+# An I/O that failed in one of the two has no part in the distributions: a refusal is not fast.
+head='issue_ns,op,offset_bytes,len_bytes,latency_ns,status'
+rows() { # LATENCY_NS STATUS of the tenth
+    echo "$head"
+    for i in 0 1 2 3 4 5 6 7 8; do echo "$((i * 1000000)),read,$((i * 4096)),4096,100000,0"; done
+    echo "9000000,read,65536,4096,$1,$2"
+}
+rows 100000 0 >"$scratch/whole.csv"
+rows 5000 5 >"$scratch/failed.csv"
+for name in whole failed; do
+    "$IOREEL" import "$scratch/$name.csv" -o "$scratch/$name.reel" 2>/dev/null || exit 1
+done
+expect 0 "$IOREEL" compare "$scratch/whole.reel" "$scratch/failed.reel" --json
+check "failed in B" "$(jq -c '[.matched, .a.errors, .b.errors, .latency.ks, .b.latency_us.p50]' <<<"$out")" \
+    '[10,0,1,0,100]'
+expect 0 "$IOREEL" compare "$scratch/failed.reel" "$scratch/whole.reel"
+check_match "errors are said" "$out" '^errors +A 1, B 0; their latencies are left out'
+
 # Two different workloads.
 "$tools/make_trace" "$scratch/other.reel" count=100 iops=100 arrivals=even bytes=1g base=4g len=8192 seed=9
 expect 1 "$IOREEL" compare "$scratch/a.reel" "$scratch/other.reel"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Latencies (ns) of matched I/Os whose latency both traces know; the last group is all of them. */
+/* Latencies (ns) of matched I/Os that succeeded in both and whose latency both know; the last group is all of them. */
 enum compare_group { COMPARE_READ, COMPARE_WRITE, COMPARE_OTHER, COMPARE_ALL, COMPARE_GROUPS };
 
 struct compare_latency {
@@ -19,6 +19,7 @@ struct compare_latency {
 
 struct trace_compare {
     uint64_t records[2];
+    uint64_t errors[2]; /* records with a status other than 0 */
     uint64_t matched;
     uint64_t only_a;
     uint64_t only_b;

@@ -12,8 +12,11 @@
 struct match_side {
     uint64_t index; /* in its own trace */
     uint64_t issue_ns;
-    uint64_t latency_ns; /* UINT64_MAX when unknown */
+    uint64_t latency_ns; /* or MATCH_NO_LATENCY */
 };
+
+/* The latency is unknown, or is that of an I/O that failed. */
+#define MATCH_NO_LATENCY UINT64_MAX
 
 struct match_pair {
     struct match_side a;

@@ -17,8 +17,10 @@ enum stat_group { STAT_READ, STAT_WRITE, STAT_OTHER, STAT_GROUPS };
 struct stat_op {
     uint64_t count;
     uint64_t bytes;
+    uint64_t errors;
     struct size_counts *sizes; /* NULL until the first size, or when detail is off */
-    struct histogram *latency; /* ns; NULL until the first latency, or when detail is off */
+    struct histogram *latency; /* ns, of I/Os that succeeded; NULL until the first latency of any,
+                                * or when detail is off */
 };
 
 /* The integral of the recorded depth over time. Depth is recorded at issues; from one issue to the
@@ -54,7 +56,7 @@ struct stat_scope {
     uint64_t sequential;  /* of read and write, those that begin where the one before ended */
     uint64_t located;     /* read and write with an offset */
     uint64_t next_offset; /* end of the last one; per device */
-    double latency_sum_ns;
+    double latency_sum_ns; /* failed I/Os too: they were in flight like the others */
     uint64_t latency_count;
     struct working_set *working_set;
     struct histogram *intervals; /* between issues, ns */
