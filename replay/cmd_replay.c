@@ -114,19 +114,16 @@ struct replay {
     bool ran;
 };
 
-static int parse_remap(const char *text, enum schedule_remap *remap)
+static int parse_remap(const char *text, enum io_remap *remap)
 {
-    *remap = REMAP_NONE;
-    for (unsigned i = REMAP_NONE + 1; text && i < REMAP_COUNT; i++)
-        if (strcmp(text, schedule_remap_name(i)) == 0)
-            *remap = (enum schedule_remap)i;
-    return text && *remap == REMAP_NONE ? -EINVAL : 0;
+    *remap = text ? io_remap_find(text) : REMAP_NONE;
+    return *remap == REMAP_COUNT || (text && *remap == REMAP_NONE) ? -EINVAL : 0;
 }
 
 /* What can be refused without opening anything. */
 static int check_usage(const struct replay_options *o, int argc, char **argv, struct error *err)
 {
-    enum schedule_remap remap;
+    enum io_remap remap;
     if (argc != 1)
         return error_usage(err, "replay takes one trace, not %d; see ioreel replay -h", argc);
     if (strcmp(argv[0], "-") == 0)
@@ -241,8 +238,8 @@ static int open_target(struct replay *r, struct error *err)
     if (!r->target.direct)
         log_warn("%s: has no direct I/O here; the page cache takes part in what is measured",
                  request.path);
-    r->rules.target_bytes = r->target.size_bytes;
-    r->rules.align_bytes = r->target.align_bytes;
+    r->rules.place.target_bytes = r->target.size_bytes;
+    r->rules.place.align_bytes = r->target.align_bytes;
     return 0;
 }
 
@@ -250,7 +247,7 @@ static int check_size(const struct replay *r, struct error *err)
 {
     char reach[UNITS_TEXT];
     char size[UNITS_TEXT];
-    if (r->rules.remap != REMAP_NONE || r->survey.max_end_bytes <= r->target.size_bytes)
+    if (r->rules.place.remap != REMAP_NONE || r->survey.max_end_bytes <= r->target.size_bytes)
         return 0;
     return error_set(err, ENOSPC,
                      "%s: reaches to %s (%llu bytes) and %s holds %s (%llu bytes); take a larger "
@@ -383,8 +380,8 @@ static int print(struct replay *r)
         .timing = r->options->timing,
         .timed = r->rules.timed,
         .survey = &r->survey,
-        .remap = r->rules.remap,
-        .align_bytes = r->rules.align_bytes,
+        .remap = r->rules.place.remap,
+        .align_bytes = r->rules.place.align_bytes,
         .tolerance_ns = r->options->tolerance_ns,
         .outcome = &r->outcome,
         .totals = replay_result_totals(r->result),
@@ -416,11 +413,11 @@ static int run_replay(void *options, int argc, char **argv, struct error *err)
         .limit = o->limit == OPTION_UNSET ? SCHEDULE_ALL : o->limit,
         .duration_ns = o->duration_ns == OPTION_UNSET ? SCHEDULE_ALL : o->duration_ns,
     };
-    parse_remap(o->remap, &r->rules.remap);
+    parse_remap(o->remap, &r->rules.place.remap);
     if (!r->rules.timed && o->depth == OPTION_UNSET)
         o->depth = DEPTH_DEFAULT;
     int rc = open_trace(r, err);
-    r->rules.source_bytes = r->summary.max_end_bytes;
+    r->rules.place.source_bytes = r->summary.max_end_bytes;
     if (rc == 0)
         rc = open_target(r, err);
     if (rc == 0)

@@ -34,10 +34,10 @@ static void describe_places(const struct replay_origin *origin, json_t *environm
     for (unsigned i = 1; i < SKIP_REASONS; i++)
         skipped += survey->skipped[i];
     json_object_set_new(environment, "replay_remap",
-                        json_string(schedule_remap_name(rules->remap)));
-    json_object_set_new(environment, "replay_source_bytes", json_u64(rules->source_bytes));
-    json_object_set_new(environment, "replay_target_bytes", json_u64(rules->target_bytes));
-    json_object_set_new(environment, "replay_block_bytes", json_u64(rules->align_bytes));
+                        json_string(io_remap_name(rules->place.remap)));
+    json_object_set_new(environment, "replay_source_bytes", json_u64(rules->place.source_bytes));
+    json_object_set_new(environment, "replay_target_bytes", json_u64(rules->place.target_bytes));
+    json_object_set_new(environment, "replay_block_bytes", json_u64(rules->place.align_bytes));
     json_object_set_new(environment, "replay_rounded", json_u64(survey->rounded));
     json_object_set_new(environment, "replay_moved", json_u64(survey->moved));
     json_object_set_new(environment, "replay_clipped", json_u64(survey->skipped[SKIP_OUTSIDE]));

@@ -101,7 +101,7 @@ static void add_changes(json_t *list, const struct replay_report *report)
                    units_format_count(survey->rounded, text), report->align_bytes);
     if (survey->moved)
         add_reason(list, "%s I/Os went to another place of the target (--remap %s)",
-                   units_format_count(survey->moved, text), schedule_remap_name(report->remap));
+                   units_format_count(survey->moved, text), io_remap_name(report->remap));
     for (unsigned i = 1; i < SKIP_REASONS; i++)
         if (report->outcome->skipped[i])
             add_reason(list, "skipped %s: %s",

@@ -16,7 +16,7 @@ struct replay_report {
     const char *timing;
     bool timed;
     const struct schedule_survey *survey;
-    enum schedule_remap remap;
+    enum io_remap remap;
     uint32_t align_bytes;
     uint64_t tolerance_ns;
     const struct replay_outcome *outcome;

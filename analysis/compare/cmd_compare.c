@@ -71,8 +71,11 @@ static json_t *latency_json(const struct compare_latency *l, bool comparable)
     json_object_set_new(object, "p50_ratio", json_double(ratio_at(l, 50, comparable)));
     json_object_set_new(object, "p99_ratio", json_double(ratio_at(l, 99, comparable)));
     json_object_set_new(object, "ks", json_double(comparable ? compare_ks(l) : NAN));
+    json_object_set_new(object, "ks_error", json_double(comparable ? compare_ks_error(l) : NAN));
     json_object_set_new(object, "wasserstein_us",
                         json_double(comparable ? compare_wasserstein_ns(l) / 1e3 : NAN));
+    json_object_set_new(object, "wasserstein_error_us",
+                        json_double(comparable ? compare_wasserstein_error_ns(l) / 1e3 : NAN));
     return object;
 }
 
@@ -225,6 +228,30 @@ static void print_differences(const struct compare_sides *s)
     json_decref(list);
 }
 
+static void print_distance(const struct compare_latency *l)
+{
+    char a[UNITS_TEXT], b[UNITS_TEXT];
+    printf("distance     KS %.4f (by chance up to %.4f), Wasserstein %s +- %s\n", compare_ks(l),
+           compare_ks_error(l), units_format_ns(compare_wasserstein_ns(l), a),
+           units_format_ns(compare_wasserstein_error_ns(l), b));
+}
+
+/* What was done to one side's records before they were matched. */
+static void print_undo(const struct trace_compare *c)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct replay_undo *u = &c->undo[i];
+        if (u->active && (u->place.remap != REMAP_NONE || u->speed != 1 || u->as_reads))
+            printf("replayed     %c's I/Os are taken as %c's replay issued them: remap %s, speed "
+                   "%g%s\n",
+                   'A' + i, 'B' - i, io_remap_name(u->place.remap), u->speed,
+                   u->as_reads ? ", writes as reads" : "");
+        else if (!u->active && u->speed != 1)
+            printf("replayed     %c's times are divided by %c's replay speed of %g\n", 'A' + i,
+                   'B' - i, u->speed);
+    }
+}
+
 static void print_text(const struct trace_compare *c, const struct compare_sides *s)
 {
     char a[UNITS_TEXT], b[UNITS_TEXT], d[UNITS_TEXT];
@@ -232,14 +259,14 @@ static void print_text(const struct trace_compare *c, const struct compare_sides
            units_format_count(c->records[0], a), s->paths[1], units_format_count(c->records[1], b));
     printf("matched      %s, only in A %s, only in B %s\n", units_format_count(c->matched, a),
            units_format_count(c->only_a, b), units_format_count(c->only_b, d));
+    print_undo(c);
     if (c->errors[0] || c->errors[1])
         printf("errors       A %s, B %s; their latencies are left out\n",
                units_format_count(c->errors[0], a), units_format_count(c->errors[1], b));
     if (c->latency[COMPARE_ALL].a.count) {
         print_latencies(c, s->comparable);
         if (s->comparable)
-            printf("distance     KS %.4f, Wasserstein %s\n", compare_ks(&c->latency[COMPARE_ALL]),
-                   units_format_ns(compare_wasserstein_ns(&c->latency[COMPARE_ALL]), a));
+            print_distance(&c->latency[COMPARE_ALL]);
     }
     const struct histogram *h = c->timing_error;
     if (h->count) {
@@ -303,7 +330,7 @@ static int run_compare(void *options, int argc, char **argv, struct error *err)
     if (trace_reader_open(argv[0], &reading, &readers[0], err) ||
         trace_reader_open(argv[1], &reading, &readers[1], err))
         goto out;
-    int rc = trace_compare_read(&c, readers[0], readers[1], err);
+    int rc = trace_compare_read(&c, readers, (const char *const *)argv, err);
     if (rc < 0)
         goto out;
     if (c.matched == 0 && c.records[0] && c.records[1]) {

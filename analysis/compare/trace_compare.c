@@ -68,8 +68,14 @@ static int map_devices(struct comparing *c)
             return -ENOMEM;
         feed->device_map = map;
         feed->device_count = meta->device_count;
+        const struct replay_undo *undo = &c->result->undo[side];
         for (size_t i = 0; i < count; i++)
             map[i] = (unsigned)i;
+        /* All that a replay took went to its one target, which is 0; the rest went nowhere. */
+        for (size_t i = 0; undo->active && i < meta->device_count; i++)
+            map[i] = replay_undo_takes(undo, meta->devices[i].name) ? 0 : (unsigned)i + 1;
+        if (undo->active || c->result->undo[!side].active)
+            continue;
         for (size_t i = 0; side && all_named && i < b->device_count; i++)
             for (size_t k = 0; k < a->device_count; k++)
                 if (strcmp(a->devices[k].name, b->devices[i].name) == 0)
@@ -91,10 +97,17 @@ static void add_latency(struct trace_compare *r, const struct match_pair *pair)
     histogram_add(&r->latency[COMPARE_ALL].b, pair->b.latency_ns);
 }
 
+/* Time since the first match, at the speed of the other's replay. */
+static int64_t played_ns(const struct replay_undo *undo, uint64_t issue_ns, uint64_t zero_ns)
+{
+    int64_t since = (int64_t)(issue_ns - zero_ns);
+    return undo->speed == 1 ? since : (int64_t)((double)since / undo->speed);
+}
+
 static void add_timing(struct comparing *c, const struct match_pair *pair)
 {
-    int64_t a = (int64_t)(pair->a.issue_ns - c->zero[0]);
-    int64_t b = (int64_t)(pair->b.issue_ns - c->zero[1]);
+    int64_t a = played_ns(&c->result->undo[0], pair->a.issue_ns, c->zero[0]);
+    int64_t b = played_ns(&c->result->undo[1], pair->b.issue_ns, c->zero[1]);
     int64_t error = b - a;
     histogram_add(c->result->timing_error, (uint64_t)(error < 0 ? -error : error));
     if (pair->a.issue_ns >= c->last_a_ns) {
@@ -159,7 +172,13 @@ static int feed_some(struct comparing *c, int side, uint64_t count, struct error
         }
         const struct io_record *r = &feed->batch.records[feed->at++];
         struct match_pair pair;
+        struct io_record placed;
         c->result->errors[side] += r->status != 0;
+        if (c->result->undo[side].active) {
+            placed = *r;
+            replay_undo_place(&c->result->undo[side], &placed);
+            r = &placed;
+        }
         int rc =
             trace_match_add(c->match, side, feed->device_map[r->device], r, feed->index++, &pair);
         if (rc == -E2BIG)
@@ -203,11 +222,38 @@ static bool knows_times(struct trace_reader *reader)
     return summary.fields & IO_HAS_ISSUE;
 }
 
-int trace_compare_read(struct trace_compare *c, struct trace_reader *a, struct trace_reader *b,
-                       struct error *err)
+/* What each side's replay did to the other; where both are replays, of one trace, only their speeds
+ * differ from each other. */
+static void read_undo(struct trace_compare *c, struct trace_reader *const readers[2],
+                      const char *const paths[2])
 {
-    *c = (struct trace_compare){.timed = knows_times(a) && knows_times(b)};
-    struct comparing work = {.result = c, .feeds = {{.reader = a}, {.reader = b}}};
+    const struct trace_meta *metas[2];
+    uint64_t records[2];
+    for (int i = 0; i < 2; i++) {
+        struct trace_summary summary;
+        struct error ignored;
+        metas[i] = trace_reader_meta(readers[i]);
+        records[i] = TRACE_UNKNOWN;
+        if (trace_reader_summary(readers[i], &summary, &ignored) == 0 && summary.complete)
+            records[i] = summary.records;
+    }
+    for (int i = 0; i < 2; i++)
+        c->undo[i] = replay_undo_read(metas[!i], metas[i], paths[i], records[i]);
+    if (c->undo[0].active || c->undo[1].active)
+        return;
+    for (int i = 0; i < 2; i++) {
+        const json_t *speed = json_object_get(metas[!i]->environment, "replay_speed");
+        bool both = json_object_get(metas[i]->environment, "replay_speed") != NULL;
+        c->undo[i].speed = both && json_number_value(speed) > 0 ? json_number_value(speed) : 1;
+    }
+}
+
+int trace_compare_read(struct trace_compare *c, struct trace_reader *const readers[2],
+                       const char *const paths[2], struct error *err)
+{
+    *c = (struct trace_compare){.timed = knows_times(readers[0]) && knows_times(readers[1])};
+    read_undo(c, readers, paths);
+    struct comparing work = {.result = c, .feeds = {{.reader = readers[0]}, {.reader = readers[1]}}};
     c->latency = calloc(COMPARE_GROUPS, sizeof *c->latency);
     c->timing_error = calloc(1, sizeof *c->timing_error);
     work.match = trace_match_create();
@@ -244,6 +290,39 @@ double compare_ks(const struct compare_latency *l)
         largest = distance > largest ? distance : largest;
     }
     return largest;
+}
+
+double compare_ks_error(const struct compare_latency *l)
+{
+    double n = (double)l->a.count, m = (double)l->b.count;
+    return n > 0 && m > 0 ? 1.358 * sqrt((n + m) / (n * m)) : NAN;
+}
+
+/* The integral of sqrt(F (1 - F)) over sqrt(n), and half a bucket's width by its share. */
+static double sample_error_ns(const struct histogram *h)
+{
+    double below = 0, spread = 0, width = 0, last_middle = 0;
+    bool any = false;
+    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        if (h->buckets[i] == 0)
+            continue;
+        uint64_t low = histogram_bucket_low(i);
+        double half = (double)(histogram_bucket_high(i) - 1 - low) / 2;
+        double middle = (double)low + half;
+        double share = (double)h->buckets[i] / (double)h->count;
+        if (any)
+            spread += sqrt(fmax(0, below * (1 - below))) * (middle - last_middle);
+        any = true;
+        last_middle = middle;
+        below += share;
+        width += share * half;
+    }
+    return spread / sqrt((double)h->count) + width;
+}
+
+double compare_wasserstein_error_ns(const struct compare_latency *l)
+{
+    return l->a.count && l->b.count ? sample_error_ns(&l->a) + sample_error_ns(&l->b) : NAN;
 }
 
 double compare_wasserstein_ns(const struct compare_latency *l)

@@ -28,68 +28,9 @@ const char *schedule_skip_text(unsigned reason)
     return reason < SKIP_REASONS ? texts[reason] : "unknown";
 }
 
-const char *schedule_remap_name(unsigned remap)
-{
-    static const char *const names[REMAP_COUNT] = {"none", "wrap", "scale", "clip"};
-    return remap < REMAP_COUNT ? names[remap] : "unknown";
-}
-
 static bool is_write(uint8_t op)
 {
     return op == IO_WRITE || op == IO_DISCARD || op == IO_WRITE_ZEROES;
-}
-
-/* The last place at which len bytes fit. */
-static uint64_t last_place(const struct schedule_rules *rules, uint64_t len)
-{
-    return (rules->target_bytes - len) & ~(uint64_t)(rules->align_bytes - 1);
-}
-
-static enum schedule_skip remap(const struct schedule_rules *rules, struct scheduled_io *io)
-{
-    uint64_t size = rules->target_bytes;
-    if (rules->remap == REMAP_NONE || (rules->remap != REMAP_SCALE && io->offset_bytes <= size &&
-                                       io->len_bytes <= size - io->offset_bytes))
-        return SKIP_NOT;
-    if (rules->remap == REMAP_CLIP)
-        return SKIP_OUTSIDE;
-    if (io->len_bytes > size)
-        io->len_bytes = size;
-    if (rules->remap == REMAP_WRAP) {
-        io->offset_bytes %= size;
-    } else if (rules->source_bytes > 0) {
-        __extension__ unsigned __int128 scaled = io->offset_bytes;
-        scaled = scaled * size / rules->source_bytes;
-        io->offset_bytes = (uint64_t)scaled & ~(uint64_t)(rules->align_bytes - 1);
-    }
-    uint64_t last = last_place(rules, io->len_bytes);
-    if (io->offset_bytes > last)
-        io->offset_bytes = last;
-    return SKIP_NOT;
-}
-
-/* Whole blocks: outwards for reads and writes, inwards for what destroys. */
-static enum schedule_skip align(const struct schedule_rules *rules, struct scheduled_io *io,
-                                unsigned *changes)
-{
-    uint64_t mask = rules->align_bytes - 1;
-    uint64_t start = io->offset_bytes;
-    uint64_t end = start + io->len_bytes;
-    if (((start | end) & mask) == 0)
-        return SKIP_NOT;
-    if (end > UINT64_MAX - mask)
-        return SKIP_UNKNOWN;
-    *changes |= CHANGE_ROUNDED;
-    if (io->op == IO_READ || io->op == IO_WRITE) {
-        start &= ~mask;
-        end = (end + mask) & ~mask;
-    } else {
-        start = (start + mask) & ~mask;
-        end &= ~mask;
-    }
-    io->offset_bytes = start;
-    io->len_bytes = end > start ? end - start : 0;
-    return io->len_bytes ? SKIP_NOT : SKIP_EMPTY;
 }
 
 enum schedule_skip schedule_map(const struct schedule_rules *rules, const struct io_record *record,
@@ -126,13 +67,17 @@ enum schedule_skip schedule_map(const struct schedule_rules *rules, const struct
         return SKIP_EMPTY;
     if (io->op <= IO_WRITE && io->len_bytes > SCHEDULE_IO_MAX)
         return SKIP_LARGE;
-    enum schedule_skip skip = align(rules, io, changes);
-    struct scheduled_io aligned = *io;
-    if (!skip)
-        skip = remap(rules, io);
-    if (io->offset_bytes != aligned.offset_bytes || io->len_bytes != aligned.len_bytes)
-        *changes |= CHANGE_MOVED;
-    return skip;
+    static const enum schedule_skip skips[] = {
+        [PLACED] = SKIP_NOT,
+        [PLACED_EMPTY] = SKIP_EMPTY,
+        [PLACED_OUTSIDE] = SKIP_OUTSIDE,
+        [PLACED_OVERFLOW] = SKIP_UNKNOWN,
+    };
+    struct io_placing placing;
+    enum io_placed placed =
+        io_place(&rules->place, io->op, &io->offset_bytes, &io->len_bytes, &placing);
+    *changes |= (placing.rounded ? CHANGE_ROUNDED : 0) | (placing.moved ? CHANGE_MOVED : 0);
+    return skips[placed];
 }
 
 /* Is the record one to take at all? */

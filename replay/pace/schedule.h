@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "replay/pace/private/replay_ring.h"
 #include "replay/guard/replay_target.h"
+#include "traces/record/placement.h"
 #include "traces/record/record.h"
 
 #include <stdbool.h>
@@ -22,11 +23,6 @@
 #define SCHEDULE_IO_MAX (16ull << 20)
 
 #define SCHEDULE_ALL UINT64_MAX
-
-enum schedule_remap { REMAP_NONE, REMAP_WRAP, REMAP_SCALE, REMAP_CLIP, REMAP_COUNT };
-
-/* "none", "wrap", "scale", "clip". */
-const char *schedule_remap_name(unsigned remap);
 
 /* Why a record is not issued. */
 enum schedule_skip {
@@ -60,11 +56,8 @@ struct schedule_rules {
     bool timed;       /* --timing original */
     bool allow_writes;
     bool writes_as_reads;
-    enum schedule_remap remap;
+    struct io_placement place; /* its target_bytes is known once the target is open */
     double speed;            /* 2 is twice as fast */
-    uint64_t target_bytes;   /* of the target, whole blocks */
-    uint32_t align_bytes;    /* a power of two */
-    uint64_t source_bytes;   /* where the trace ends, for REMAP_SCALE */
     uint64_t first_issue_ns; /* of the first record that is taken */
     const bool *devices;     /* by index, those to take; NULL: all */
     uint64_t limit;          /* records to take; SCHEDULE_ALL: all */

@@ -9,7 +9,7 @@ shifted a
 # The same trace: nothing differs.
 expect 0 "$IOREEL" compare "$scratch/a.reel" "$scratch/a.reel" --json
 check "keys" "$(jq -c '[has("a","b","matched","only_a","only_b","latency","timing_error_us","drift_ns","reordered_pct")] | all' <<<"$out")" true
-check "latency keys" "$(jq -c '.latency | keys' <<<"$out")" '["ks","p50_ratio","p99_ratio","wasserstein_us"]'
+check "latency keys" "$(jq -c '.latency | keys' <<<"$out")" '["ks","ks_error","p50_ratio","p99_ratio","wasserstein_error_us","wasserstein_us"]'
 check "timing keys" "$(jq -c '.timing_error_us | keys' <<<"$out")" '["max","p50","p99"]'
 check "identical" "$(jq -c '[.matched, .only_a, .only_b, .drift_ns, .reordered_pct, .latency.ks, .timing_error_us.max, .latency.p50_ratio]' <<<"$out")" \
     '[20000,0,0,0,0,0,0,1]'

@@ -15,11 +15,9 @@
 static const struct schedule_rules writable = {
     .allow_writes = true,
     .speed = 1,
-    .target_bytes = 1 << 20,
-    .align_bytes = 512,
+    .place = {.target_bytes = 1 << 20, .align_bytes = 512, .source_bytes = 4 << 20},
     .limit = SCHEDULE_ALL,
     .duration_ns = SCHEDULE_ALL,
-    .source_bytes = 4 << 20,
     .in_order = true,
     .timed = true,
 };
@@ -98,9 +96,9 @@ static void remaps_into_the_target(void **state)
     (void)state;
     struct scheduled_io io;
     struct schedule_rules rules = writable;
-    const uint64_t size = rules.target_bytes;
+    const uint64_t size = rules.place.target_bytes;
     for (int way = REMAP_WRAP; way <= REMAP_CLIP; way++) {
-        rules.remap = (enum schedule_remap)way;
+        rules.place.remap = (enum io_remap)way;
         for (uint64_t offset = 0; offset < 4 * size; offset += 5 * 512) {
             enum schedule_skip skip = map(&rules, record(IO_READ, offset, 4096), &io);
             if (way == REMAP_CLIP && offset + 4096 > size) {
@@ -112,10 +110,10 @@ static void remaps_into_the_target(void **state)
             assert_int_equal(io.offset_bytes % 512, 0);
         }
     }
-    rules.remap = REMAP_WRAP;
+    rules.place.remap = REMAP_WRAP;
     assert_int_equal(map(&rules, record(IO_READ, 3 * size + 8192, 4096), &io), SKIP_NOT);
     assert_int_equal(io.offset_bytes, 8192);
-    rules.remap = REMAP_SCALE;
+    rules.place.remap = REMAP_SCALE;
     assert_int_equal(map(&rules, record(IO_READ, 2 * size, 4096), &io), SKIP_NOT);
     assert_int_equal(io.offset_bytes, size / 2);
     assert_int_equal(map(&rules, record(IO_READ, 0, 2 * size), &io), SKIP_NOT);
