@@ -42,7 +42,7 @@ for key in records span_ns lost read write other depth littles_law sequential_pc
     check "stat has $key" "$(jq "has(\"$key\")" <<<"$out")" true
 done
 check "stat group keys" "$(jq -c '.read | keys' <<<"$out")" \
-    '["bytes_per_s","count","iops","latency_us","len_bytes"]'
+    '["bytes_per_s","count","errors","iops","latency_us","len_bytes"]'
 check "stat latency keys" "$(jq -c '.read.latency_us | keys' <<<"$out")" \
     '["max","mean","p50","p90","p99","p999"]'
 check "unknown latency is null" "$(jq -c '.read.latency_us.p50' <<<"$out")" null

@@ -96,21 +96,38 @@ void reel_block_put_header(struct reel_bytes *out, const struct reel_block *bloc
     reel_frame_finish(out, start);
 }
 
+/* Flags that a column of today does not have change what its numbers mean: such a one is refused.
+ */
+static int check_flags(const struct reel_column *column, struct error *err)
+{
+    bool names = column->field == REEL_FIELD_NAMES;
+    unsigned unknown = column->flags & (names ? 0xffu : 0xffu & ~REEL_COLUMN_PRESENCE);
+    if (unknown)
+        return error_set(err, EBADMSG, "the column %s has flags 0x%02x, which are unknown",
+                         names ? "names" : io_field_name(column->field), unknown);
+    return 0;
+}
+
+/* The fields that came before are in `seen`, as bits. */
 static int check_column(const struct reel_block *block, const struct reel_column *column,
                         uint32_t seen, struct error *err)
 {
     bool names = column->field == REEL_FIELD_NAMES;
-    if (!names && column->field >= IO_FIELD_COUNT)
-        return error_set(err, EBADMSG, "it has a column of field %u, which is unknown",
-                         column->field);
+    uint32_t limit = names ? REEL_NAMES_MAX : REEL_COLUMN_MAX;
+    if (column->compressed_bytes > limit || column->decoded_bytes > limit)
+        return error_set(err, EBADMSG, "its column of field %u is over %u bytes", column->field,
+                         limit);
+    if (!names && !reel_field_known(column->field))
+        return 0; /* a later writer's: its layout may be anything, its bytes are stepped over */
     if (!names && seen & (1u << column->field))
         return error_set(err, EBADMSG, "it has the column %s twice", io_field_name(column->field));
+    int rc = check_flags(column, err);
+    if (rc)
+        return rc;
     bool constant = column->encoding == REEL_CONSTANT && !names;
     if (column->transform > REEL_SEEK || column->encoding > REEL_DICTIONARY ||
         (constant && (column->compressed_bytes || column->flags)) ||
-        (!constant && column->compressed_bytes == 0) ||
-        column->compressed_bytes > (names ? REEL_NAMES_MAX : REEL_COLUMN_MAX) ||
-        column->decoded_bytes > (names ? REEL_NAMES_MAX : REEL_COLUMN_MAX))
+        (!constant && column->compressed_bytes == 0))
         return error_set(err, EBADMSG, "its column directory holds impossible numbers");
     uint32_t before = IO_HAS_LEN | IO_HAS_DEVICE;
     if (column->transform == REEL_SEEK &&
@@ -147,9 +164,9 @@ int reel_block_get_header(struct reel_cursor *payload, struct reel_block *block,
         int rc = check_column(block, column, seen, err);
         if (rc)
             return rc;
-        if (column->field != REEL_FIELD_NAMES)
+        if (reel_field_known(column->field))
             seen |= 1u << column->field;
-        else if (i != 0)
+        else if (column->field == REEL_FIELD_NAMES && i != 0)
             return error_set(err, EBADMSG, "its names do not come first");
     }
     return 0;

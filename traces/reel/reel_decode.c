@@ -100,25 +100,10 @@ static bool within(const uint64_t *values, size_t count, uint64_t max)
             values += step;                                                                        \
         }
 
-/* step is 0 for a constant: the one value serves all. -ERANGE when a value does not fit. */
-static int scatter(unsigned field, const uint64_t *values, size_t count, size_t step,
-                   const uint8_t *bitmap, const struct reel_names *names, struct io_record *records,
-                   size_t n)
+/* step is 0 for a constant: the one value serves all. */
+static void set_field(uint32_t bit, const uint64_t *values, size_t step, const uint8_t *bitmap,
+                      struct io_record *records, size_t n)
 {
-    uint32_t bit = 1u << field;
-    static const uint64_t limits[IO_FIELD_COUNT] = {
-        UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, IO_OP_COUNT - 1,
-        UINT16_MAX, UINT8_MAX,  UINT32_MAX, UINT16_MAX, UINT32_MAX, 0,
-        0,          UINT16_MAX, UINT16_MAX, UINT32_MAX, UINT64_MAX};
-    uint64_t limit = limits[field];
-    if (bit == IO_HAS_DEVICE || bit == IO_HAS_PROCESS) {
-        size_t known = bit == IO_HAS_DEVICE ? names->device_count : names->process_count;
-        if (known == 0)
-            return -ERANGE;
-        limit = known - 1;
-    }
-    if (limit != UINT64_MAX && !within(values, step ? count : 1, limit))
-        return -ERANGE;
     switch (bit) {
     case IO_HAS_ISSUE:
         SET_PRESENT(issue_ns, uint64_t);
@@ -155,15 +140,9 @@ static int scatter(unsigned field, const uint64_t *values, size_t count, size_t 
         break;
     case IO_HAS_DEVICE:
         SET_PRESENT(device, uint16_t);
-        for (size_t i = 0; i < n; i++)
-            if (records[i].has & bit)
-                records[i].device = names->devices[records[i].device];
         break;
     case IO_HAS_PROCESS:
         SET_PRESENT(process, uint32_t);
-        for (size_t i = 0; i < n; i++)
-            if (records[i].has & bit)
-                records[i].process = names->processes[records[i].process];
         break;
     case IO_HAS_HW_QUEUE:
         SET_PRESENT(hw_queue, uint16_t);
@@ -178,6 +157,56 @@ static int scatter(unsigned field, const uint64_t *values, size_t count, size_t 
         SET_PRESENT(think_ns, uint64_t);
         break;
     }
+}
+
+/* The highest value that a field may have; device and process are indexes into the names. -ERANGE
+ * when there is none. */
+static int highest_value(unsigned field, const struct reel_names *names, uint64_t *limit)
+{
+    static const uint64_t limits[IO_FIELD_COUNT] = {
+        UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, IO_OP_COUNT - 1,
+        UINT16_MAX, UINT8_MAX,  UINT32_MAX, UINT16_MAX, UINT32_MAX, 0,
+        0,          UINT16_MAX, UINT16_MAX, UINT32_MAX, UINT64_MAX};
+    uint32_t bit = 1u << field;
+    *limit = limits[field];
+    if (bit == IO_HAS_DEVICE || bit == IO_HAS_PROCESS) {
+        size_t known = bit == IO_HAS_DEVICE ? names->device_count : names->process_count;
+        if (known == 0)
+            return -ERANGE;
+        *limit = known - 1;
+    }
+    return 0;
+}
+
+/* The block's own indexes become the reader's. */
+static void map_names(uint32_t bit, const struct reel_names *names, struct io_record *records,
+                      size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!(records[i].has & bit))
+            continue;
+        if (bit == IO_HAS_DEVICE)
+            records[i].device = names->devices[records[i].device];
+        else
+            records[i].process = names->processes[records[i].process];
+    }
+}
+
+/* Values into the records that have them. -ERANGE when one does not fit. */
+static int scatter(unsigned field, const uint64_t *values, size_t count, size_t step,
+                   const uint8_t *bitmap, const struct reel_names *names, struct io_record *records,
+                   size_t n)
+{
+    uint32_t bit = 1u << field;
+    uint64_t limit;
+    int rc = highest_value(field, names, &limit);
+    if (rc)
+        return rc;
+    if (limit != UINT64_MAX && !within(values, step ? count : 1, limit))
+        return -ERANGE;
+    set_field(bit, values, step, bitmap, records, n);
+    if (bit == IO_HAS_DEVICE || bit == IO_HAS_PROCESS)
+        map_names(bit, names, records, n);
     return 0;
 }
 

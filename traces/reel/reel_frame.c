@@ -145,6 +145,9 @@ int reel_frame_check(const uint8_t *frame, size_t size, unsigned *kind, struct r
     if (frame[13] != REEL_VERSION)
         return error_set(err, EBADMSG, "it is of format version %u, this program reads version %u",
                          frame[13], REEL_VERSION);
+    if (frame[14] || frame[15])
+        return error_set(err, EBADMSG, "its reserved bytes are 0x%02x 0x%02x, not 0", frame[14],
+                         frame[15]);
     *kind = frame[12];
     *payload =
         (struct reel_cursor){.at = frame + REEL_FRAME_HEAD, .left = size - REEL_FRAME_OVERHEAD};

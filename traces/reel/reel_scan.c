@@ -378,7 +378,8 @@ int reel_found_decode(struct reel_scan *scan, struct reel_found *found, struct r
     for (uint32_t i = 0; i < block->column_count; i++) {
         const struct reel_column *column = &block->columns[i];
         bool is_names = column->field == REEL_FIELD_NAMES;
-        if (is_names ? need_names : needed & (1u << column->field)) {
+        bool known = reel_field_known(column->field);
+        if (is_names ? need_names : known && needed & (1u << column->field)) {
             const uint8_t *frame = NULL;
             int rc = column_frame(scan, found, at, column->compressed_bytes, &frame, err);
             if (rc)

@@ -9,10 +9,12 @@
 #include "traces/reel/private/reel_frame.h"
 #include "traces/record/trace_meta.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define REEL_COLUMNS_MAX (IO_FIELD_COUNT + 1u) /* the fields and the names */
+/* Of a block: the fields that are known today, the names, and room for those of later writers. */
+#define REEL_COLUMNS_MAX 64u
 
 /* What both a block and a whole file say of their records. */
 struct reel_extent {
@@ -56,6 +58,13 @@ int reel_block_encode(struct reel_codec *codec, struct reel_choices *choices,
 
 /* Appends the header's frame. */
 void reel_block_put_header(struct reel_bytes *out, const struct reel_block *block);
+
+/* A field of today's record. Columns of other fields, of later writers, are stepped over; ask
+ * before shifting by a field's number. */
+static inline bool reel_field_known(uint8_t field)
+{
+    return field < IO_FIELD_COUNT;
+}
 
 /* Reads a header's payload; every number is checked. -EBADMSG. */
 int reel_block_get_header(struct reel_cursor *payload, struct reel_block *block, struct error *err);

@@ -20,7 +20,7 @@
 
 enum reel_kind { REEL_HEADER = 1, REEL_BLOCK = 2, REEL_END = 3 };
 
-/* magic, size, "REEL", kind, version, two zero bytes … payload … XXH64 */
+/* magic, size, "REEL", kind, version, two reserved bytes of 0 … payload … XXH64 */
 #define REEL_FRAME_HEAD     16u
 #define REEL_FRAME_TAIL     8u
 #define REEL_FRAME_OVERHEAD (REEL_FRAME_HEAD + REEL_FRAME_TAIL)
