@@ -1,6 +1,5 @@
-/* ioreel import: another tool's trace into a .reel. Opens and gathers the inputs, chooses the
- * format, writes what the importer gives, says what came of it. A file that turns out to be bad
- * leaves no output behind. */
+/* ioreel import: another tool's trace into a .reel. Chooses the format, writes what the importer
+ * gives, says what came of it. A file that turns out to be bad leaves no output behind. */
 #include "traces/commands.h"
 
 #include <errno.h>
@@ -16,11 +15,11 @@
 #include "common/progress.h"
 #include "common/units.h"
 #include "traces/import/importers.h"
+#include "traces/import/private/import_inputs.h"
 #include "traces/reel/trace_writer.h"
 
-#define INPUTS_MAX 4096u
-#define BATCH      1024u
-#define LEVEL_MAX  19u
+#define BATCH     1024u
+#define LEVEL_MAX 19u
 
 struct import_command_options {
     const char *output;
@@ -69,111 +68,6 @@ static const char *const examples[] = {
 
 static const struct import_command_options defaults = {.level = 3};
 
-/* ---- the inputs
- * --------------------------------------------------------------------------------------- */
-
-struct inputs {
-    char *paths[INPUTS_MAX];
-    struct import_input *open[INPUTS_MAX];
-    size_t count;
-};
-
-static void close_inputs(struct inputs *inputs)
-{
-    for (size_t i = 0; i < inputs->count; i++) {
-        import_input_close(inputs->open[i]);
-        free(inputs->paths[i]);
-    }
-    free(inputs);
-}
-
-static bool has_path(const struct inputs *inputs, const char *path)
-{
-    for (size_t i = 0; i < inputs->count; i++)
-        if (strcmp(inputs->paths[i], path) == 0)
-            return true;
-    return false;
-}
-
-static int add_path(struct inputs *inputs, const char *path, struct error *err)
-{
-    if (has_path(inputs, path))
-        return 0;
-    if (inputs->count == INPUTS_MAX)
-        return error_set(err, E2BIG, "more than the limit of %u inputs", INPUTS_MAX);
-    inputs->paths[inputs->count] = strdup(path);
-    if (!inputs->paths[inputs->count])
-        return error_set(err, ENOMEM, "out of memory");
-    inputs->count++;
-    return 0;
-}
-
-/* By length, then by text: x.2 before x.10. */
-static int by_number(const void *a, const void *b)
-{
-    const char *left = *(char *const *)a;
-    const char *right = *(char *const *)b;
-    size_t m = strlen(left);
-    size_t n = strlen(right);
-    return m != n ? (m < n ? -1 : 1) : strcmp(left, right);
-}
-
-/* The operand and the other files of its trace. An operand that is no file may stand for several.
- */
-static int add_operand(struct inputs *inputs, const char *path, const struct importer *only,
-                       struct error *err)
-{
-    bool there = strcmp(path, "-") == 0 || access(path, F_OK) == 0;
-    int rc = there ? add_path(inputs, path, err) : 0;
-    char **more = calloc(INPUTS_MAX, sizeof *more);
-    if (!more)
-        return error_set(err, ENOMEM, "out of memory");
-    int found = 0;
-    for (size_t i = 0; importers[i] && rc == 0 && found == 0; i++)
-        if (importers[i]->siblings && (!only || only == importers[i]))
-            found = importers[i]->siblings(path, more, INPUTS_MAX);
-    if (found > 0)
-        qsort(more, (size_t)found, sizeof *more, by_number);
-    for (int i = 0; i < found; i++) {
-        if (rc == 0 && there && !has_path(inputs, more[i]))
-            log_detail("%s: is of the same trace and taken too", more[i]);
-        if (rc == 0)
-            rc = add_path(inputs, more[i], err);
-        free(more[i]);
-    }
-    free(more);
-    if (rc == 0 && !there && found <= 0)
-        return error_errno(err, ENOENT, "%s", path);
-    return rc;
-}
-
-static int open_inputs(struct inputs *inputs, int argc, char **argv, const struct importer *only,
-                       struct error *err)
-{
-    int rc = 0;
-    for (int i = 0; i < argc && rc == 0; i++)
-        rc = add_operand(inputs, argv[i], only, err);
-    for (size_t i = 0; i < inputs->count && rc == 0; i++)
-        rc = import_input_open(inputs->paths[i], &inputs->open[i], err);
-    return rc;
-}
-
-/* The output must not be one of the inputs, whatever they are called. */
-static int check_output(const struct inputs *inputs, const char *output, struct error *err)
-{
-    struct stat out;
-    if (strcmp(output, "-") == 0 || stat(output, &out) != 0)
-        return 0;
-    for (size_t i = 0; i < inputs->count; i++) {
-        struct stat in;
-        int rc = strcmp(inputs->paths[i], "-") == 0 ? fstat(STDIN_FILENO, &in)
-                                                    : stat(inputs->paths[i], &in);
-        if (rc == 0 && S_ISREG(in.st_mode) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-            return error_set(err, EINVAL, "%s: is the input too; choose another output", output);
-    }
-    return 0;
-}
-
 /* ---- the output
  * ---------------------------------------------------------------------------------------- */
 
@@ -185,7 +79,7 @@ struct output {
     struct trace_writer *writer; /* opened with the first records */
     bool made;                   /* there is a file that this run made */
     bool tells_loss;             /* the format says what was lost; else 0 would be a guess */
-    const struct inputs *inputs;
+    const struct import_inputs *inputs;
     struct progress progress;
     struct io_record batch[BATCH];
     size_t count;
@@ -455,7 +349,7 @@ static int read_options(const struct import_command_options *o, struct import_op
 }
 
 /* The format of the first input that is not empty: a CPU that saw nothing leaves an empty file. */
-static const struct importer *choose(const struct inputs *inputs,
+static const struct importer *choose(const struct import_inputs *inputs,
                                      const struct import_options *options,
                                      const struct importer *forced, struct error *err)
 {
@@ -489,7 +383,7 @@ static const struct importer *choose(const struct inputs *inputs,
 }
 
 /* Reads everything into the output. 0, -EINTR when interrupted, or -errno. */
-static int import_all(const struct importer *importer, struct inputs *inputs,
+static int import_all(const struct importer *importer, struct import_inputs *inputs,
                       const struct import_options *options, struct import_sink *sink,
                       struct error *err)
 {
@@ -509,7 +403,7 @@ static int import_all(const struct importer *importer, struct inputs *inputs,
     return closed ? closed : rc;
 }
 
-static int import_into(struct inputs *inputs, const struct import_command_options *o,
+static int import_into(struct import_inputs *inputs, const struct import_command_options *o,
                        const struct importer *importer, const struct import_options *options,
                        struct error *err)
 {
@@ -570,19 +464,19 @@ static int run_import(void *options, int argc, char **argv, struct error *err)
     int usage = read_options(o, &importing, &format, err);
     if (usage)
         return usage;
-    struct inputs *inputs = calloc(1, sizeof *inputs);
+    struct import_inputs *inputs = calloc(1, sizeof *inputs);
     if (!inputs) {
         error_set(err, ENOMEM, "out of memory");
         return EXIT_FAILED;
     }
     int exit_code = EXIT_FAILED;
-    if (open_inputs(inputs, argc, argv, format, err) == 0 &&
-        check_output(inputs, o->output, err) == 0 && check_exists(o, err) == 0) {
+    if (import_inputs_open(inputs, argc, argv, format, err) == 0 &&
+        import_inputs_check_output(inputs, o->output, err) == 0 && check_exists(o, err) == 0) {
         const struct importer *importer = choose(inputs, &importing, format, err);
         if (importer)
             exit_code = import_into(inputs, o, importer, &importing, err);
     }
-    close_inputs(inputs);
+    import_inputs_close(inputs);
     return exit_code == EXIT_FAILED && interrupt_seen() ? EXIT_INTERRUPTED : exit_code;
 }
 
