@@ -17,9 +17,20 @@
 #include "replay/pace/replay_data.h"
 #include "replay/pace/private/replay_priority.h"
 
-#define BURST           16u               /* I/Os that are due at once go in one call, up to this */
-#define SLEEP_ABOVE_NS  (120 * NS_PER_US) /* shorter gaps are spun through */
-#define SLEEP_MARGIN_NS (60 * NS_PER_US)  /* wake up this long before the deadline */
+#define BURST   16u             /* I/Os that are due at once go in one call, up to this */
+#define SPIN_NS (5 * NS_PER_US) /* gaps that sleeping would not shorten are spun through */
+/* How long before a deadline to wake up is learned: the WAKE_QUANTILE of what timers are late by:
+ * half of the I/Os are in time for a short spin, and the rest late by how much a timer varies
+ * (measured by tests/bench/replay_disturbs.sh; 0.9 costs 10 us of CPU an I/O more). */
+#define WAKE_FIRST_NS (60 * NS_PER_US)
+#define WAKE_MIN_NS   (2 * NS_PER_US)
+#define WAKE_MAX_NS   (100 * NS_PER_US)
+#define WAKE_STEP_NS  NS_PER_US
+#define WAKE_QUANTILE 0.5
+/* A busy machine: of so many I/Os so many are issued later than this. */
+#define BUSY_WINDOW     256u
+#define BUSY_COUNT      16u
+#define BUSY_LATE_NS    (200 * NS_PER_US)
 #define SLEEP_MAX_NS    (100 * NS_PER_MS) /* so that an interrupt is seen */
 #define LEAD_NS         (1 * NS_PER_MS)   /* from the start of the loop to time 0 */
 #define READ_POOL_BYTES (8 * MIB)
@@ -54,6 +65,8 @@ struct run {
     bool stop;
     bool broken;       /* the engine failed: what is queued may never complete */
     uint64_t start_ns; /* CLOCK_MONOTONIC of time 0 */
+    uint64_t wake_ns;  /* timers are late by this, at most times */
+    uint32_t window_count, window_late;
     uint64_t last_done_ns;
     uint64_t first_issued_ns, last_issued_ns;
     uint64_t first_wanted_ns, last_wanted_ns;
@@ -231,9 +244,23 @@ static void reap(struct run *r)
     }
 }
 
+/* Where other work keeps the thread from its deadlines, it takes the priority that it does without
+ * elsewhere: a thread that submits in real time moves the device's own workers to other CPUs. */
+static void note_busy(struct run *r, uint64_t late_ns)
+{
+    r->window_late += late_ns > BUSY_LATE_NS;
+    if (++r->window_count < BUSY_WINDOW)
+        return;
+    if (r->window_late >= BUSY_COUNT && !r->outcome->saturated)
+        replay_priority_force(&r->priority);
+    r->window_count = 0;
+    r->window_late = 0;
+}
+
 static void note_lateness(struct run *r, uint64_t wanted_ns, uint64_t now)
 {
     uint64_t late = now - wanted_ns;
+    note_busy(r, late);
     if (late <= r->plan->tolerance_ns) {
         r->is_late = false;
         return;
@@ -299,7 +326,19 @@ static bool should_stop(struct run *r)
     return r->stop;
 }
 
-/* Reaps until the deadline; sleeps through most of a long gap. */
+/* Follows a quantile of what a timer was late by, a step at a time. */
+static void learn_wake(struct run *r, uint64_t late_ns)
+{
+    const uint64_t up = (uint64_t)(WAKE_STEP_NS * WAKE_QUANTILE);
+    const uint64_t down = WAKE_STEP_NS - up;
+    if (late_ns > r->wake_ns)
+        r->wake_ns = r->wake_ns + up > WAKE_MAX_NS ? WAKE_MAX_NS : r->wake_ns + up;
+    else
+        r->wake_ns = r->wake_ns < WAKE_MIN_NS + down ? WAKE_MIN_NS : r->wake_ns - down;
+}
+
+/* Reaps until the deadline. It sleeps as long as it can: the device's own threads need the CPU on
+ * which the I/O was submitted, and a thread that stays on it drives them to another. */
 static void wait_until(struct run *r, uint64_t deadline_ns)
 {
     for (;;) {
@@ -308,10 +347,15 @@ static void wait_until(struct run *r, uint64_t deadline_ns)
         if (now >= deadline_ns || should_stop(r))
             return;
         uint64_t gap = deadline_ns - now;
-        if (gap > SLEEP_ABOVE_NS)
-            r->engine->sleep(r->state, gap < SLEEP_MAX_NS ? gap - SLEEP_MARGIN_NS : SLEEP_MAX_NS);
-        else
+        if (gap <= r->wake_ns + SPIN_NS) {
             relax();
+            continue;
+        }
+        uint64_t sleep_ns = gap < SLEEP_MAX_NS ? gap - r->wake_ns : SLEEP_MAX_NS;
+        r->engine->sleep(r->state, sleep_ns);
+        uint64_t slept_ns = clock_ns() - now;
+        if (slept_ns >= sleep_ns)
+            learn_wake(r, slept_ns - sleep_ns);
     }
 }
 
@@ -431,7 +475,6 @@ static void run_loop(struct run *r)
     struct replay_outcome *outcome = r->outcome;
     if (r->timed) {
         replay_priority_raise(&r->priority, mean_gap_ns(r->plan));
-        outcome->priority = r->priority.granted;
     }
     getrusage(RUSAGE_SELF, &before);
     if (r->timed)
@@ -440,8 +483,10 @@ static void run_loop(struct run *r)
         run_fast(r);
     drain(r);
     getrusage(RUSAGE_SELF, &after);
-    if (r->timed)
+    if (r->timed) {
+        outcome->priority = r->priority.granted;
         replay_priority_restore(&r->priority);
+    }
     outcome->user_ns = timeval_ns(after.ru_utime) - timeval_ns(before.ru_utime);
     outcome->system_ns = timeval_ns(after.ru_stime) - timeval_ns(before.ru_stime);
     outcome->elapsed_ns = r->last_done_ns;
@@ -461,6 +506,7 @@ int replay_run(const struct replay_plan *plan, struct replay_result *result,
     r->outcome = outcome;
     r->result = result;
     r->timed = plan->rules->timed;
+    r->wake_ns = WAKE_FIRST_NS;
     *outcome = (struct replay_outcome){.engine = plan->engine ? plan->engine : "none"};
     struct engine_setup setup = {
         .fd = plan->target->fd,

@@ -8,13 +8,16 @@
 struct replay_priority {
     int policy; /* before */
     int niceness;
+    bool may_force;
     const char *granted; /* "fifo", "nice" or "normal" */
 };
 
-/* Raises the calling thread as far as allowed: the lowest real-time priority where there is another
- * CPU for the rest and mean_gap_ns leaves the thread time to sleep, else the highest niceness. Its
- * timers become exact. Threads that it starts from now on do not inherit. */
+/* Makes the calling thread's timers exact, and remembers its priority. */
 void replay_priority_raise(struct replay_priority *priority, uint64_t mean_gap_ns);
+/* Takes the lowest real-time priority, once, where it is allowed, there is another CPU for the
+ * rest, and mean_gap_ns leaves the thread time to sleep; else the highest niceness. Threads that it
+ * starts do not inherit. */
+void replay_priority_force(struct replay_priority *priority);
 /* Back to what it was. */
 void replay_priority_restore(struct replay_priority *priority);
 
